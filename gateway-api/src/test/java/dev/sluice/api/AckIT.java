@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Levels of acknowledgement by every way in, and what they are worth when an engine is away. */
+/** Checks the acknowledgement levels of every protocol, also while an engine is unavailable. */
 class AckIT {
   private static final Duration SOON = Duration.ofSeconds(30);
 
@@ -139,15 +139,18 @@ class AckIT {
             .addLogs(NativeLog.log(service, "b"))
             .build());
 
-    var told = answer.get(30, TimeUnit.SECONDS).getAccepted();
+    var response = answer.get(30, TimeUnit.SECONDS).getAccepted();
 
-    assertThat(told.getAck()).isEqualTo(Ack.ACK_STORED);
-    assertThat(told.getDeadLettered()).isZero();
+    assertThat(response.getAck()).isEqualTo(Ack.ACK_STORED);
+    assertThat(response.getDeadLettered()).isZero();
     assertThat(gateway.count(service)).isEqualTo(1);
     stream.onCompleted();
   }
 
-  /** To send again what is safe would be wrong: the answer is success and says what is known. */
+  /**
+   * The logs are already durable, so an error would cause a needless retry: the response is success
+   * with the level that was reached.
+   */
   @Test
   void stored_clickHouseDown_isDowngradedToDurable() {
     var service = Gateway.service("ack-late");

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What is told to clients while Redis takes logs and would not keep them. */
+/** Checks the responses while Redis accepts writes but does not persist them. */
 class AdmissionControllerIT {
   private static final Duration SOON = Duration.ofSeconds(30);
 
@@ -56,9 +56,9 @@ class AdmissionControllerIT {
       assertThat(refused.headers().firstValueAsLong("Retry-After").orElse(0)).isBetween(1L, 60L);
       assertThat(refused.body()).doesNotContain("append");
     }
-    var taken = post("accepted", "kept");
-    assertThat(taken.statusCode()).isEqualTo(202);
-    assertThat(Gateway.json(taken).get("ack").asString()).isEqualTo("accepted");
+    var accepted = post("accepted", "kept");
+    assertThat(accepted.statusCode()).isEqualTo(202);
+    assertThat(Gateway.json(accepted).get("ack").asString()).isEqualTo("accepted");
     await()
         .atMost(SOON)
         .ignoreExceptions()

@@ -27,10 +27,12 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A gateway that takes only what is on its list, and shows it: what each entrance answers. */
+/**
+ * Checks the responses of every protocol of a gateway with a body allowlist and a console mirror.
+ */
 class BodyAllowlistIT {
   private static final PrintStream CONSOLE = System.out;
-  private static final ByteArrayOutputStream SHOWN = new ByteArrayOutputStream();
+  private static final ByteArrayOutputStream MIRRORED = new ByteArrayOutputStream();
 
   @TempDir private static Path folder;
   private static Path list;
@@ -40,8 +42,8 @@ class BodyAllowlistIT {
   @BeforeAll
   static void start() throws IOException {
     list = folder.resolve("messages.txt");
-    Files.writeString(list, "# what is taken\n\nOrder Placed\n");
-    System.setOut(new PrintStream(SHOWN, true, UTF_8));
+    Files.writeString(list, "# accepted bodies\n\nOrder Placed\n");
+    System.setOut(new PrintStream(MIRRORED, true, UTF_8));
     gateway =
         Gateway.ingestOnly(
             "filter", "--sluice.filter.allowlist-file=" + list, "--sluice.console-mirror=true");
@@ -74,7 +76,11 @@ class BodyAllowlistIT {
         .atMost(Duration.ofSeconds(10))
         .until(
             () ->
-                SHOWN.toString(UTF_8).lines().filter(l -> l.contains(" " + service + " ")).count()
+                MIRRORED
+                        .toString(UTF_8)
+                        .lines()
+                        .filter(l -> l.contains(" " + service + " "))
+                        .count()
                     == entrances.size() + 3);
   }
 
@@ -91,8 +97,8 @@ class BodyAllowlistIT {
     Gateway.shared().awaitStored(service, 1);
     await()
         .atMost(Duration.ofSeconds(10))
-        .until(() -> SHOWN.toString(UTF_8).contains(" " + service + " order placed\n"));
-    assertThat(SHOWN.toString(UTF_8)).doesNotContain(service + " cache miss");
+        .until(() -> MIRRORED.toString(UTF_8).contains(" " + service + " order placed\n"));
+    assertThat(MIRRORED.toString(UTF_8)).doesNotContain(service + " cache miss");
   }
 
   @Test
@@ -101,15 +107,15 @@ class BodyAllowlistIT {
     assertThat(json("native json", "x")).isEqualTo(natively);
     assertThat(json("native ndjson", "x")).isEqualTo(natively);
     assertThat(json("native protobuf", "x")).isEqualTo(natively);
-    assertThat(json("app logs", "x"))
+    assertThat(json("legacy logs", "x"))
         .isEqualTo(
             "202 {\"success\":true,\"message\":\"Log data accepted; 1 of the logs are not on the"
-                + " allow list and were filtered\",\"stats\":{\"accepted\":0,\"rejected\":0,"
+                + " allowlist and were filtered\",\"stats\":{\"accepted\":0,\"rejected\":0,"
                 + "\"filtered\":1,\"throughput\":\"0 logs/sec\"}}");
     assertThat(json("otlp json", "x"))
         .isEqualTo(
             "200 {\"partialSuccess\":{\"errorMessage\":\"1 log records filtered: they are not on"
-                + " the allow list\"}}");
+                + " the allowlist\"}}");
   }
 
   @Test
@@ -133,7 +139,7 @@ class BodyAllowlistIT {
     var grpc = LogsServiceGrpc.newBlockingStub(channel).export(request);
 
     assertThat(http.statusCode()).isEqualTo(200);
-    var message = "1 log records filtered: they are not on the allow list";
+    var message = "1 log records filtered: they are not on the allowlist";
     assertThat(http.body()).contains(message);
     assertThat(grpc.getPartialSuccess().getErrorMessage()).isEqualTo(message);
     assertThat(grpc.getPartialSuccess().getRejectedLogRecords()).isZero();
@@ -197,7 +203,7 @@ class BodyAllowlistIT {
 
     assertThat(answer.getSuccess()).isTrue();
     assertThat(answer.getAccepted()).isZero();
-    assertThat(answer.getMessage()).contains("1 of the logs are not on the allow list");
+    assertThat(answer.getMessage()).contains("1 of the logs are not on the allowlist");
   }
 
   @Test

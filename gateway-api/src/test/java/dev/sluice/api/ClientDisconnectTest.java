@@ -30,7 +30,7 @@ import org.springframework.web.reactive.function.server.RouterFunctions;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.server.HttpServer;
 
-/** Clients that ask and do not stay, or do not take what they asked for. */
+/** Checks queries whose client disconnects or does not read the response. */
 @Timeout(60)
 class ClientDisconnectTest {
 
@@ -94,14 +94,14 @@ class ClientDisconnectTest {
           .during(Duration.ofSeconds(1))
           .atMost(Duration.ofSeconds(30))
           .until(store.pages::get, before -> before == store.pages.get() && before < 20);
-      int taken = store.pages.get();
+      int pagesBefore = store.pages.get();
 
-      // it goes on where it was when the client does
+      // the export continues when the client reads again
       long left = 64L << 20;
       while (left > 0) {
         left -= client.getInputStream().readNBytes(1 << 20).length;
       }
-      assertThat(store.pages.get()).isGreaterThan(taken);
+      assertThat(store.pages.get()).isGreaterThan(pagesBefore);
     }
 
     assertAllPermitsReleased();
@@ -157,7 +157,7 @@ class ClientDisconnectTest {
     return Gateway.send(request, BodyHandlers.discarding()).statusCode();
   }
 
-  /** As many as there are, at once. */
+  /** Asserts that all permits are free, by acquiring them concurrently. */
   private void assertAllPermitsReleased() throws IOException {
     var clients = new ArrayList<Socket>();
     try {
@@ -189,7 +189,7 @@ class ClientDisconnectTest {
     return Gateway.send(request, BodyHandlers.discarding()).statusCode();
   }
 
-  /** Answers never, or with pages without end. */
+  /** A reader that blocks forever, or returns an endless sequence of pages. */
   private static final class BlockingLogReader implements LogReader {
     private static final StoredLog LOG =
         new StoredLog(

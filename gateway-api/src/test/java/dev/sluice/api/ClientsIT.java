@@ -24,8 +24,9 @@ import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
 /**
- * The examples of {@code docs/clients.md}, run as they stand there but for the ports. Those that
- * need Python or Go are run when {@code sluice.clients} says where these are: {@code make clients}.
+ * Runs the examples of {@code docs/clients.md} unchanged, except for the ports. Examples in Python
+ * and Go run when {@code sluice.clients} names the directory of their toolchains: {@code make
+ * clients}.
  */
 class ClientsIT {
   private static final Path PAGE = Path.of("../docs/clients.md");
@@ -47,7 +48,7 @@ class ClientsIT {
     }
   }
 
-  /** The usual ports are those of this test's gateway. */
+  /** Replaces the default ports by those of the gateway of this test. */
   private String pointToGateway(String code) {
     return code.replace("localhost:8080", "127.0.0.1:" + gateway.httpPort())
         .replace("localhost:4318", "127.0.0.1:" + gateway.otlpPort())
@@ -56,7 +57,7 @@ class ClientsIT {
   }
 
   @Test
-  void page_everyBlockOfCode_isAnExampleThatIsRun() throws IOException {
+  void page_everyCodeBlock_isARunExample() throws IOException {
     var blocks = Pattern.compile("^```\\w+$", Pattern.MULTILINE).matcher(Files.readString(PAGE));
 
     assertThat(examples.keySet())
@@ -133,13 +134,13 @@ class ClientsIT {
     }
     var process = builder.redirectOutput(output.toFile()).start();
     try {
-      assertThat(process.waitFor(60, TimeUnit.SECONDS)).as("it ends").isTrue();
+      assertThat(process.waitFor(60, TimeUnit.SECONDS)).as("the example exits").isTrue();
     } finally {
       process.destroyForcibly();
     }
-    var said = Files.readString(output, UTF_8);
-    assertThat(process.exitValue()).as(said).isZero();
-    return said;
+    var text = Files.readString(output, UTF_8);
+    assertThat(process.exitValue()).as(text).isZero();
+    return text;
   }
 
   private String java(String name, String code) throws Exception {
@@ -147,7 +148,7 @@ class ClientsIT {
     int result =
         ToolProvider.getSystemJavaCompiler()
             .run(null, null, null, "-proc:none", "-d", folder.toString(), source.toString());
-    assertThat(result).as("it compiles").isZero();
+    assertThat(result).as("the example compiles").isZero();
     try (var loader =
         new URLClassLoader(
             new URL[] {folder.toUri().toURL()}, Thread.currentThread().getContextClassLoader())) {

@@ -12,7 +12,7 @@ import java.util.zip.GZIPOutputStream;
 import org.xerial.snappy.Snappy;
 import org.xerial.snappy.SnappyFramedOutputStream;
 
-/** Bodies as clients compress them. */
+/** Request bodies in the compressed formats of clients. */
 public final class CompressedBodies {
   private CompressedBodies() {}
 
@@ -28,19 +28,19 @@ public final class CompressedBodies {
     return compress(body, ZstdOutputStreamNoFinalizer::new);
   }
 
-  /** In the zlib format, as HTTP means it. */
+  /** Compresses in the zlib format, which HTTP calls deflate. */
   public static byte[] deflate(byte[] body) {
     return compress(body, DeflaterOutputStream::new);
   }
 
-  /** Without a header, as HTTP does not mean it. */
+  /** Compresses in raw deflate without a header, which is not the deflate of HTTP. */
   public static byte[] rawDeflate(byte[] body) {
     return compress(
         body,
         out -> new DeflaterOutputStream(out, new Deflater(Deflater.DEFAULT_COMPRESSION, true)));
   }
 
-  /** One block. */
+  /** Compresses to one snappy block. */
   public static byte[] snappy(byte[] body) {
     try {
       return Snappy.compress(body);
@@ -49,7 +49,7 @@ public final class CompressedBodies {
     }
   }
 
-  /** In the framing format, as the OpenTelemetry Collector sends it. */
+  /** Compresses in the snappy framing format, like the OpenTelemetry Collector. */
   public static byte[] snappyFramed(byte[] body) {
     return compress(body, SnappyFramedOutputStream::new);
   }
@@ -58,7 +58,7 @@ public final class CompressedBodies {
     return repeat(megabytes, SnappyFramedOutputStream::new);
   }
 
-  /** As a client says it by its name in a Content-Encoding header. */
+  /** Compresses with the encoding of this name in the Content-Encoding header. */
   public static byte[] as(String encoding, byte[] body) {
     return switch (encoding) {
       case "gzip", "x-gzip" -> gzip(body);
@@ -70,12 +70,12 @@ public final class CompressedBodies {
     };
   }
 
-  /** So many bytes of blanks. */
+  /** Returns a gzip member that decompresses to this many megabytes of blanks. */
   public static byte[] gzipBomb(int megabytes) {
     return repeat(megabytes, GZIPOutputStream::new);
   }
 
-  /** The same, a member for each megabyte: quick to make. */
+  /** Returns the same blanks with one gzip member per megabyte, which is faster to create. */
   public static byte[] gzipBombOfManyMembers(int megabytes) {
     var member = gzipBomb(1);
     var bytes = new ByteArrayOutputStream();

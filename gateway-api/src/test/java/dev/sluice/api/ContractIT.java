@@ -26,8 +26,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Whatever is asked, the answer is one that the OpenAPI document knows: its status, its content
- * type, its body. Good and bad requests drawn from a seed; {@code make contract} is the long form.
+ * Checks that every response conforms to the OpenAPI document: its status, content type and body.
+ * Valid and invalid requests are drawn from a seed; {@code make contract} is the long form.
  */
 class ContractIT {
   private static final String TEMPLATE = "d41d8cd9-8f00-b204-e980-0998ecf8427e";
@@ -42,7 +42,7 @@ class ContractIT {
       SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_2020_12);
   private final Map<String, Set<Integer>> seen = new HashMap<>();
 
-  // ---- what the document says
+  // ---- the document
 
   private JsonNode resolved(JsonNode node) {
     var reference = node.get("$ref");
@@ -82,7 +82,7 @@ class ContractIT {
     assertThat(schemas.getSchema(whole).validate(JSON.readTree(body))).as(what).isEmpty();
   }
 
-  // ---- reading
+  // ---- queries
 
   private static final Map<String, List<String>> VALUES =
       Map.ofEntries(
@@ -121,7 +121,7 @@ class ContractIT {
     for (var name : new TreeSet<>(names)) {
       for (int times = random.nextInt(8) == 0 ? 2 : random.nextInt(3) / 2; times > 0; times--) {
         var values = VALUES.get(name);
-        // the first ones are good: most requests should be
+        // the first values are valid, and most requests shall be valid
         int value = random.nextInt(3) == 0 ? values.size() : Math.min(2, values.size());
         query
             .append(name)
@@ -143,7 +143,7 @@ class ContractIT {
         "/api/v1/templates/{id}/logs",
         "/api/logs/{app_id}"
       })
-  void get_anyQuery_isAnsweredAsDocumented(String path) {
+  void get_anyQuery_hasADocumentedResponse(String path) {
     var random = new Random(20_261_121);
     var operation = document.get("paths").get(path).get("get");
     var _ =
@@ -165,14 +165,14 @@ class ContractIT {
   }
 
   @Test
-  void get_longQuery_isAnsweredAsDocumented() {
+  void get_longQuery_hasADocumentedResponse() {
     var response = gateway.get(gateway.http("/api/v1/logs?text=" + "a".repeat(70_000)));
 
     assertThat(response.statusCode()).isEqualTo(414);
     assertDocumented("get", "/api/v1/logs", response);
   }
 
-  // ---- sending
+  // ---- ingest
 
   private static final List<String> TYPES =
       List.of(
@@ -199,7 +199,7 @@ class ContractIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"/api/v1/logs", "/v1/logs", "/api/logs"})
-  void post_anyBody_isAnsweredAsDocumented(String path) {
+  void post_anyBody_hasADocumentedResponse(String path) {
     var random = new Random(20_261_121);
     for (int i = 0; i < 200; i++) {
       var request =

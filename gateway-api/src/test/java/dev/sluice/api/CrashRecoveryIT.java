@@ -28,12 +28,12 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The gateway as a process of its own, with its embedded engines, ended the hard way and the soft.
+ * Checks the gateway with its managed engines in its own process, ended by SIGKILL and by SIGTERM.
  */
 @Timeout(180)
 class CrashRecoveryIT {
   private static final Pattern REMAINING =
-      Pattern.compile("ended, (\\d+) entries with (\\d+) logs stay in the spool");
+      Pattern.compile("gateway stopped: (\\d+) entries with (\\d+) logs remain in the spool");
 
   private static final int REQUESTS = 40;
   private static final int LOGS = 25;
@@ -89,11 +89,12 @@ class CrashRecoveryIT {
     gateway.destroy();
 
     assertThat(gateway.waitFor(40, TimeUnit.SECONDS)).isTrue();
-    assertThat(lastLine()).endsWith("ended, nothing is left in the spool");
+    assertThat(lastLine()).endsWith("gateway stopped: the spool is empty");
     await()
         .atMost(Duration.ofSeconds(10))
         .until(() -> children.stream().noneMatch(ProcessHandle::isAlive));
-    start("--sluice.roles=ingest"); // nobody delivers: what is stored now was stored before the end
+    // no process delivers now: all stored rows were stored before the exit
+    start("--sluice.roles=ingest");
     assertThat(count("count()")).isEqualTo(Integer.toString(REQUESTS * LOGS));
   }
 
@@ -132,7 +133,10 @@ class CrashRecoveryIT {
     assertThat(ledger()).contains("\"imbalance\":0");
   }
 
-  /** An answer that does not come says nothing; the request is not sent again. */
+  /**
+   * Posts until the gateway exits. A request without a response may be stored or not; it is not
+   * retried.
+   */
   private void postUntilExit(AtomicInteger sent, Set<Integer> acknowledged) {
     while (gateway.isAlive()) {
       int request = sent.getAndIncrement();
@@ -141,7 +145,7 @@ class CrashRecoveryIT {
           acknowledged.add(request);
         }
       } catch (Exception _) {
-        // shut
+        // the gateway has exited
       }
     }
   }

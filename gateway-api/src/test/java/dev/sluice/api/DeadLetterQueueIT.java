@@ -12,7 +12,9 @@ import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** A log that ClickHouse refuses, from its refusal until somebody has looked at it. */
+/**
+ * Checks the life of a log that ClickHouse rejects, from the rejection to its replay or deletion.
+ */
 class DeadLetterQueueIT {
   private static final Duration SOON = Duration.ofSeconds(30);
   private static final JsonMapper JSON = new JsonMapper();
@@ -22,7 +24,7 @@ class DeadLetterQueueIT {
 
   @BeforeEach
   void addPoisonConstraint() {
-    gateway.postLogs(log("the table is there"));
+    gateway.postLogs(log("first log, for which the table is created"));
     gateway.awaitStored(service, 1);
     gateway.rows("ALTER TABLE otel_logs ADD CONSTRAINT no_poison CHECK Body NOT LIKE '%poison%'");
   }
@@ -45,7 +47,7 @@ class DeadLetterQueueIT {
   }
 
   private String awaitDeadLetter() {
-    await().atMost(SOON).until(() -> deadLetters().get("letters").asInt() == 1);
+    await().atMost(SOON).until(() -> deadLetters().get("count").asInt() == 1);
     return deadLetters().get("deadLetters").get(0).get("id").asString();
   }
 
@@ -92,7 +94,7 @@ class DeadLetterQueueIT {
             row ->
                 assertThat(row.get("Id").asString())
                     .isEqualToIgnoringCase(letter.get("logId").asString()));
-    assertThat(deadLetters().get("letters").asInt()).isZero();
+    assertThat(deadLetters().get("count").asInt()).isZero();
     assertThat(gateway.get(at("/" + id)).statusCode()).isEqualTo(404);
     awaitBalance();
   }
@@ -108,7 +110,7 @@ class DeadLetterQueueIT {
     await().atMost(SOON).until(() -> !id.equals(awaitDeadLetter()));
     var again = awaitDeadLetter();
     assertThat(gateway.delete(at("/" + again)).statusCode()).isEqualTo(200);
-    assertThat(deadLetters().get("letters").asInt()).isZero();
+    assertThat(deadLetters().get("count").asInt()).isZero();
     awaitBalance();
   }
 }

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.TestInstance;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** A gateway that takes no logs has templates embedded, and answers questions. */
+/** Checks that a gateway without the ingest role embeds templates and serves searches. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class DeliverRoleIT {
   private static final JsonMapper JSON = new JsonMapper();
@@ -27,8 +27,8 @@ class DeliverRoleIT {
   private Gateway gateway;
 
   /**
-   * With a model of its own, so that nobody else's vectors answer; it stays, since the gateway that
-   * asks it does.
+   * Starts a gateway with its own model, so that vectors of other tests are not found. The endpoint
+   * of the model is not stopped, since the gateway is not stopped either.
    */
   @BeforeAll
   void start() throws IOException {
@@ -53,11 +53,11 @@ class DeliverRoleIT {
             "--sluice.embeddings.dimensions=3");
   }
 
-  /** What is about water, and what is not. */
-  private static byte[] vectors(JsonNode asked) {
+  /** Returns vectors in which texts about water differ from all other texts. */
+  private static byte[] vectors(JsonNode request) {
     var answer = JSON.createObjectNode();
     var data = answer.putArray("data");
-    for (var text : asked.path("input")) {
+    for (var text : request.path("input")) {
       var vector = data.addObject().put("index", data.size() - 1).putArray("embedding");
       boolean water = text.asString().toLowerCase(Locale.ROOT).matches("(?s).*(leak|wet).*");
       vector.add(water ? 1 : 0).add(water ? 0 : 1).add(0);
@@ -88,12 +88,12 @@ class DeliverRoleIT {
   }
 
   private JsonNode search() {
-    var question = JSON.createObjectNode().put("query", "why is it wet").put("service", service);
+    var request = JSON.createObjectNode().put("query", "why is it wet").put("service", service);
     var response =
         gateway.post(
             gateway.http("/api/v1/logs/search"),
             "application/json",
-            question.toString().getBytes(UTF_8));
+            request.toString().getBytes(UTF_8));
     assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
     return Gateway.json(response);
   }

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import tools.jackson.databind.JsonNode;
 
-/** A stack trace that a thousand logs have: kept once, and given to whoever asks for the logs. */
+/** Checks that a stack trace in a thousand logs is stored once and is in all read logs. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class DictionaryEncodingIT {
   private static final int LOGS = 1000;
@@ -54,7 +54,7 @@ class DictionaryEncodingIT {
                 "SELECT toString(count()) AS it FROM log_texts WHERE TextId = '%s'"
                     .formatted(ContentId.of(trace))))
         .isEqualTo("1");
-    // the first in the row itself; one batch is of one worker
+    // the first row has the text itself; one worker stores the batch
     assertThat(
             singleValue(
                 """

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** What the gateway tells of the dictionary, and the masks that somebody adds while it runs. */
+/** Checks the dictionary endpoint, and custom masks that are added at run time. */
 class DictionaryIT {
   private static final Duration SOON = Duration.ofSeconds(10);
 
@@ -33,7 +33,7 @@ class DictionaryIT {
   }
 
   private void awaitMasks(int masks) {
-    await().atMost(SOON).until(() -> dictionary().at("/templates/masks").asInt() == masks);
+    await().atMost(SOON).until(() -> dictionary().at("/templates/customMasks").asInt() == masks);
   }
 
   private void post(String service, String body) {
@@ -41,7 +41,7 @@ class DictionaryIT {
     assertThat(gateway.postLogs(log).statusCode()).isEqualTo(202);
   }
 
-  /** The texts of the templates of a service's logs, in the order of their bodies. */
+  /** Returns the template texts of the logs of a service, sorted by body. */
   private List<String> templates(String service, int logs) {
     gateway.awaitStored(service, logs);
     return gateway
@@ -72,8 +72,8 @@ class DictionaryIT {
 
     var after = dictionary();
     assertThat(after.at("/templates/enabled").asBoolean()).isTrue();
-    assertThat(after.at("/templates/reading").isObject()).isTrue();
-    assertThat(after.at("/templates/reading/trouble").isNull()).isTrue();
+    assertThat(after.at("/templates/sync").isObject()).isTrue();
+    assertThat(after.at("/templates/sync/error").isNull()).isTrue();
     assertThat(after.at("/templates/count").asLong()).isPositive();
     assertThat(after.at("/templates/bytes").asLong()).isPositive();
     assertThat(after.at("/cache/capacity").asLong()).isEqualTo(1 << 20);
@@ -117,10 +117,10 @@ class DictionaryIT {
               assertThat(meter("templates_memory_bytes"))
                   .isEqualTo(told.at("/templates/bytes").asDouble())
                   .isPositive();
-              assertThat(meter("templates_caught_total"))
-                  .isEqualTo(told.at("/templates/caught").asDouble());
-              assertThat(meter("templates_masks_given_up_total"))
-                  .isEqualTo(told.at("/templates/masksGivenUp").asDouble());
+              assertThat(meter("templates_overflow_total"))
+                  .isEqualTo(told.at("/templates/overflow").asDouble());
+              assertThat(meter("templates_masks_budget_exceeded_total"))
+                  .isEqualTo(told.at("/templates/masksBudgetExceeded").asDouble());
             });
   }
 
@@ -165,7 +165,7 @@ class DictionaryIT {
     post(service, "never ending story ".repeat(100));
     gateway.awaitStored(service, 1);
 
-    assertThat(dictionary().at("/templates/masksGivenUp").asLong()).isPositive();
+    assertThat(dictionary().at("/templates/masksBudgetExceeded").asLong()).isPositive();
   }
 
   @Test
@@ -177,6 +177,6 @@ class DictionaryIT {
         .hasStackTraceContaining(
             "sluice.templates.custom-masks-file is "
                 + masks
-                + ", which has no regular expression in line 2:");
+                + ": line 2 is not a regular expression:");
   }
 }

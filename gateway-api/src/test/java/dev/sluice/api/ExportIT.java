@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import tools.jackson.databind.json.JsonMapper;
 
-/** {@code GET /api/v1/logs} as a stream of lines. */
+/** Tests {@code GET /api/v1/logs} as an NDJSON export. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ExportIT {
   private static final int LOGS = 12_345; // more than two pages

@@ -31,8 +31,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * The application as it is, in this process, on real engines; started at first use and kept until
- * the JVM ends. Tests keep apart by service names of their own.
+ * The complete application in this process, on real engines, started at the first use and kept
+ * until the JVM ends. Tests are isolated by their own service names.
  */
 public final class Gateway {
   private static final JsonMapper JSON = new JsonMapper();
@@ -50,7 +50,7 @@ public final class Gateway {
     this.redis = redis;
     this.clickHouse = clickHouse;
     var spring = new SpringApplication(GatewayApplication.class);
-    spring.setRegisterShutdownHook(false); // it would race with those that end the engines
+    spring.setRegisterShutdownHook(false); // it would race with the hooks that stop the engines
     var all =
         Stream.of(
             "--server.port=0",
@@ -69,14 +69,15 @@ public final class Gateway {
     application = spring.run(Stream.concat(all, Stream.of(settings)).toArray(String[]::new));
   }
 
-  /** On the engines of the test kit, for all who leave them alone. */
+  /** Returns the gateway on the shared engines, for tests that do not stop the engines. */
   static Gateway shared() {
     return SharedHolder.GATEWAY;
   }
 
   /**
-   * A way in beside the shared gateway, which delivers what it takes; with settings of its own. It
-   * is not ended: what it shares with the others in this process would end with it.
+   * Starts a gateway with the role ingest and its own settings; the shared gateway delivers its
+   * logs. It is never closed, because that would close resources which all gateways of this process
+   * share.
    */
   static Gateway ingestOnly(String instance, String... settings) {
     var _ = shared();
@@ -89,30 +90,30 @@ public final class Gateway {
   }
 
   /**
-   * On engines of its own, for those who take them away and give them back; with Redis alone as its
-   * spool, so that clients are turned away while it is gone.
+   * Returns a gateway on its own engines, for tests that stop and restart engines. Its only spool
+   * is Redis, so that requests are rejected while Redis is down.
    */
   static Gateway isolated() {
     return IsolatedHolder.GATEWAY;
   }
 
   /**
-   * With its write-ahead log alone as its spool, a ClickHouse of its own to count in, and extra
-   * masks.
+   * Returns a gateway with the write-ahead log as its only spool, its own ClickHouse for exact
+   * counts, and custom masks.
    */
   static Gateway walOnly() {
     return WalOnlyHolder.GATEWAY;
   }
 
   /**
-   * Another one on the engines of that one, with a log of its own: for those who want to see that
-   * it does not start, or who give it nothing to deliver.
+   * Starts a second gateway on the engines of another, with its own write-ahead log: for tests of
+   * failing starts, and for gateways without logs to deliver.
    */
   static Gateway sharingEngines(Gateway other, String... settings) {
     return new Gateway("wal", other.redis, other.clickHouse, settings);
   }
 
-  /** The file of the extra masks of {@link #walOnly}; there are none at first. */
+  /** Returns the custom masks file of {@link #walOnly}, which is empty at first. */
   Path customMasksFile() {
     return Path.of(
         application.getEnvironment().getRequiredProperty("sluice.templates.custom-masks-file"));
@@ -130,12 +131,12 @@ public final class Gateway {
     return application.getBean(type);
   }
 
-  /** For those that other packages do not see. */
+  /** Whether the application has a bean of this name, whose type may be package-private. */
   boolean hasBean(String name) {
     return application.containsBean(name);
   }
 
-  /** Bytes that unanswered requests hold. */
+  /** Returns the bytes that requests in flight hold. */
   long inFlight() {
     return bean(MemoryBudget.class).used();
   }
@@ -172,7 +173,7 @@ public final class Gateway {
     return Integer.parseInt(application.getEnvironment().getRequiredProperty(property));
   }
 
-  /** A service name that no other test has. */
+  /** Returns a unique service name. */
   static String service(String purpose) {
     return purpose + "-" + NAMES.incrementAndGet();
   }
@@ -193,12 +194,12 @@ public final class Gateway {
     return request.build();
   }
 
-  /** Native logs, one object or an array. */
+  /** Posts native logs, one object or an array. */
   HttpResponse<String> postLogs(String json) {
     return post(http("/api/v1/logs"), "application/json", json.getBytes(UTF_8));
   }
 
-  /** One sample of a meter, by its name and labels as Prometheus shows them. */
+  /** Returns one sample of a meter, by its name and labels in the Prometheus format. */
   double meter(String sample) {
     return get(management("/actuator/prometheus"))
         .body()
@@ -238,7 +239,7 @@ public final class Gateway {
     return JSON.readTree(text);
   }
 
-  /** The answer of ClickHouse, a JSON object for each row. */
+  /** Returns the result of a ClickHouse query, one JSON object per row. */
   List<JsonNode> rows(String sql) {
     var request =
         HttpRequest.newBuilder(
@@ -257,7 +258,7 @@ public final class Gateway {
     return response.body().lines().map(JSON::readTree).toList();
   }
 
-  /** All columns of a service's rows, in the order of their bodies; times as nanoseconds. */
+  /** Returns all columns of the rows of a service, sorted by body; times in nanoseconds. */
   List<JsonNode> storedRows(String service) {
     return rows(
         """
@@ -270,7 +271,10 @@ public final class Gateway {
             .formatted(service));
   }
 
-  /** What was accepted before is stored after it: the spool keeps the order. */
+  /**
+   * Waits for the rows of a service. Rows accepted earlier are stored then too, because the spool
+   * keeps the order.
+   */
   List<JsonNode> awaitStored(String service, int rows) {
     await()
         .atMost(Duration.ofSeconds(30))

@@ -55,8 +55,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What gRPC holds in memory for clients that send without end, do not read, or go away, with a
- * spool that answers when the test lets it.
+ * Checks the memory that gRPC holds for clients that send without end, do not read or disconnect,
+ * with a spool that completes appends on request.
  */
 @Timeout(60)
 class GrpcMemoryTest {
@@ -146,7 +146,7 @@ class GrpcMemoryTest {
     }
   }
 
-  /** Between messages a stream may be silent for as long as it likes. */
+  /** A stream may be idle between messages without a time limit. */
   @Test
   void message_complete_isNotTimed() {
     spool.completeImmediately();
@@ -170,7 +170,7 @@ class GrpcMemoryTest {
 
     assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
     assertThat(failure.getStatus().getDescription())
-        .isEqualTo("logs cannot be made safe at the moment");
+        .isEqualTo("logs cannot be accepted at the moment");
     await().until(() -> budget.used() == 0);
     assertThat(spool.appendCount()).isZero();
     spool.completeImmediately();
@@ -274,7 +274,7 @@ class GrpcMemoryTest {
   void stream_clientReadsNoResponses_isBackpressured() {
     spool.completeImmediately();
     var client = new StreamClient(0);
-    // answers of some kilobytes each, so that few of them are more than the client takes
+    // each response has some kilobytes, so that a few of them fill the window of the client
     var message =
         IngestStreamRequest.newBuilder()
             .addAllLogs(
@@ -288,8 +288,8 @@ class GrpcMemoryTest {
       sent++;
     }
 
-    assertThat(sent).as("sent until nothing more was taken").isBetween(200, 99_999);
-    assertThat(appendCount()).as("messages taken").isLessThan(100);
+    assertThat(sent).as("messages sent until backpressure").isBetween(200, 99_999);
+    assertThat(appendCount()).as("messages read by the gateway").isLessThan(100);
     assertThat(budget.used()).isLessThan(BUDGET);
     client.call.cancel("gone", null);
     await().until(() -> budget.used() == 0);
@@ -312,7 +312,7 @@ class GrpcMemoryTest {
   }
 
   @Test
-  void stream_malformedMessage_isRefusedAndTheStreamContinues() {
+  void stream_malformedMessage_isRejectedAndTheStreamContinues() {
     spool.completeImmediately();
     var client = new StreamClient(Long.MAX_VALUE);
     client.call.sendMessage(IngestStreamRequest.newBuilder().setSequence(1).build());
@@ -334,7 +334,7 @@ class GrpcMemoryTest {
   }
 
   @Test
-  void stream_spoolUnavailable_isRefusedWithRetryAfterAndTheStreamContinues() {
+  void stream_spoolUnavailable_isRejectedWithRetryAfterAndTheStreamContinues() {
     spool.rejectImmediately();
     var client = new StreamClient(Long.MAX_VALUE);
     client.call.sendMessage(message(7, "b"));
@@ -395,7 +395,7 @@ class GrpcMemoryTest {
         null);
   }
 
-  /** Answers every question with the same page. */
+  /** A reader that returns the same page for each query. */
   private static final class FixedPageReader implements LogReader {
     private volatile LogPage page;
 
@@ -441,7 +441,7 @@ class GrpcMemoryTest {
     return IngestStreamRequest.newBuilder().setSequence(sequence).addLogs(log(body)).build();
   }
 
-  /** One call of IngestStream that takes so many answers. */
+  /** A call of IngestStream that requests a given number of responses. */
   private final class StreamClient extends ClientCall.Listener<IngestStreamResponse> {
     private final ClientCall<IngestStreamRequest, IngestStreamResponse> call =
         channel.newCall(LogServiceGrpc.getIngestStreamMethod(), CallOptions.DEFAULT);
@@ -474,7 +474,7 @@ class GrpcMemoryTest {
     }
   }
 
-  /** Answers each append when the test says so. */
+  /** A spool that completes each append on request of the test. */
   private static final class ManualSpool implements Spool {
     private final List<CompletableFuture<AppendResult>> appends = new ArrayList<>();
     private AppendResult immediateResult;

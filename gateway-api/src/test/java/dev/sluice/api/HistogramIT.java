@@ -9,7 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 
-/** {@code GET /api/v1/logs/histogram}. */
+/** Tests {@code GET /api/v1/logs/histogram}. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class HistogramIT {
   private final Gateway gateway = Gateway.shared();

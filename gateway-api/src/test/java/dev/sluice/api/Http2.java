@@ -32,7 +32,10 @@ import java.net.InetAddress;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** One connection in HTTP/2 with prior knowledge, frame by frame, which finished clients hide. */
+/**
+ * An HTTP/2 connection with prior knowledge that sends and receives single frames, which complete
+ * clients hide.
+ */
 final class Http2 implements AutoCloseable {
   private static final long TIMEOUT_SECONDS = 30;
 
@@ -83,7 +86,9 @@ final class Http2 implements AutoCloseable {
     return connection.isActive();
   }
 
-  /** As the other side has it, once it has said so. */
+  /**
+   * Returns the maximum number of concurrent streams in the settings of the server, once received.
+   */
   int maxStreams() {
     return codec.connection().local().maxActiveStreams();
   }
@@ -103,7 +108,7 @@ final class Http2 implements AutoCloseable {
     private Http2StreamChannel channel;
     private Http2Headers headers;
 
-    /** Returns when the other side has made room for it. */
+    /** Sends the bytes, and waits until the flow-control window of the server permits them. */
     void send(byte[] bytes) throws InterruptedException {
       channel.writeAndFlush(new DefaultHttp2DataFrame(Unpooled.wrappedBuffer(bytes))).sync();
     }

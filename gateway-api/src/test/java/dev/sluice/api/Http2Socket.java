@@ -11,7 +11,9 @@ import java.net.Socket;
 import java.util.HashMap;
 import java.util.Map;
 
-/** HTTP/2 by hand, for what no gRPC client does: a message that does not end. */
+/**
+ * A minimal HTTP/2 client for a case that gRPC clients do not support: a message that never ends.
+ */
 final class Http2Socket implements AutoCloseable {
   private static final int DATA = 0;
   private static final int HEADERS = 1;
@@ -30,7 +32,7 @@ final class Http2Socket implements AutoCloseable {
     readSettings();
   }
 
-  /** What the server permits, by the numbers of RFC 9113, 6.5.2. */
+  /** Returns the settings of the server by their numbers in RFC 9113, section 6.5.2. */
   Map<Integer, Integer> settings() {
     return settings;
   }
@@ -48,7 +50,10 @@ final class Http2Socket implements AutoCloseable {
     }
   }
 
-  /** Begins a call and a message of {@code length} bytes in it, of which some are sent. */
+  /**
+   * Begins a call with a message of {@code length} bytes, of which only {@code sent} bytes are
+   * sent.
+   */
   void begin(String method, int length, int sent) throws IOException {
     var headers = new ByteArrayOutputStream();
     header(headers, ":method", "POST");
@@ -66,7 +71,10 @@ final class Http2Socket implements AutoCloseable {
     frame(DATA, 0, 1, message.toByteArray());
   }
 
-  /** A literal that is not remembered and not packed: RFC 7541, 6.2.2. */
+  /**
+   * Writes a literal header field without indexing and without Huffman coding (RFC 7541, section
+   * 6.2.2).
+   */
   private static void header(ByteArrayOutputStream block, String name, String value) {
     block.write(0);
     block.write(name.length());

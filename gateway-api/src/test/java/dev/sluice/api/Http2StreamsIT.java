@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What becomes of one stream is nothing to the others on its connection. */
+/** Checks that a failed stream does not affect other streams of its connection. */
 @Timeout(60)
 class Http2StreamsIT {
   private static final byte[] BLANKS = new byte[1 << 20];
@@ -38,7 +38,7 @@ class Http2StreamsIT {
     "otlp, /v1/logs, application/x-protobuf, 413",
     "otlp, /v1/logs, text/plain, 415",
   })
-  void post_answeredWhileSending_isReadAndOtherStreamsContinue(
+  void post_respondedWhileSending_isReadAndOtherStreamsContinue(
       String port, String path, String type, int status) throws Exception {
     var service = Gateway.service("stream");
     var otlp = port.equals("otlp");
@@ -68,9 +68,12 @@ class Http2StreamsIT {
     gateway.awaitStored(service, 1);
   }
 
-  /** The connection's window is 64 KiB: bytes that nobody gave back would stop it. */
+  /**
+   * The window of the connection is 64 KiB: it would be exhausted if the gateway did not return the
+   * window of unread bytes.
+   */
   @Test
-  void post_manyRefusedWithUnreadBytes_flowControlWindowIsRestored() throws Exception {
+  void post_manyRejectedWithUnreadBytes_flowControlWindowIsRestored() throws Exception {
     var service = Gateway.service("window");
     try (var connection = new Http2(gateway.httpPort())) {
       for (int i = 0; i < 50; i++) {
@@ -92,7 +95,7 @@ class Http2StreamsIT {
     try (var connection = new Http2(gateway.httpPort())) {
       var endless = connection.post("/api/v1/nothing", JSON);
       while (!endless.isReset() && catchThrowable(() -> endless.send(BLANKS)) == null) {
-        // goes on
+        // the connection is still open
       }
       var next = connection.post("/api/v1/logs", JSON);
       next.send(log(Gateway.service("after-endless")));
@@ -131,7 +134,7 @@ class Http2StreamsIT {
     }
   }
 
-  /** To open and to reset costs a client nothing. */
+  /** Opening and resetting streams costs a client almost nothing. */
   @Test
   void post_floodOfResets_closesConnectionAndReleasesMemory() throws Exception {
     try (var connection = new Http2(gateway.httpPort())) {

@@ -36,7 +36,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A request under a key is stored once, however often and by how many it is sent. */
+/**
+ * Checks that a request with a key is stored once, however often and by however many clients it is
+ * sent.
+ */
 class IdempotencyIT {
   private static final String KEY = "Idempotency-Key";
   private static final String REPLAYED = "idempotency-replayed";
@@ -80,7 +83,7 @@ class IdempotencyIT {
           assertThat(again.statusCode()).as(name).isEqualTo(first.statusCode());
           assertThat(again.headers().firstValue(REPLAYED)).as(name).hasValue("true");
           assertThat(again.headers().firstValue("sluice-ack")).as(name).hasValue("durable");
-          if (!name.equals("app logs")) { // which tells how fast it was
+          if (!name.equals("legacy logs")) { // its response has the processing time
             assertThat(again.body()).as(name).isEqualTo(first.body());
           }
         });
@@ -172,7 +175,7 @@ class IdempotencyIT {
 
   @Test
   void http_sameRequestInProgress_is409AndNotStored() {
-    var service = Gateway.service("key-under-way");
+    var service = Gateway.service("key-in-progress");
     var log = log(service, "b");
     var first = claim("http-json", log.getBytes(UTF_8));
 
@@ -192,7 +195,7 @@ class IdempotencyIT {
   @Test
   void otlp_sameRequestInProgress_is409WithRetryAfter() {
     var entrance =
-        ProtocolClients.http(gateway, Gateway.service("key-under-way"), "b").get("otlp json");
+        ProtocolClients.http(gateway, Gateway.service("key-in-progress"), "b").get("otlp json");
     claim("otlp-http-json", entrance.body());
 
     var second = entrance.post(gateway, KEY, key);
@@ -204,7 +207,7 @@ class IdempotencyIT {
 
   @Test
   void grpc_sameRequestInProgress_isAborted() throws Exception {
-    var service = Gateway.service("key-under-way");
+    var service = Gateway.service("key-in-progress");
     claim("otlp-grpc", Otlp.request(service, "b").toByteArray());
     var asking =
         ProtocolClients.withMetadata(channel, new AtomicReference<>(), "idempotency-key", key);
@@ -218,7 +221,7 @@ class IdempotencyIT {
     assertThat(again.getRetryDelay().getSeconds()).isPositive();
   }
 
-  /** As a request does that came by this entrance a moment ago and has not landed yet. */
+  /** Claims the key of a request, like a request on this protocol that is not appended yet. */
   private Claim claim(String protocol, byte[] body) {
     var request =
         Objects.requireNonNull(IngestOptions.parse(null, key).toRequest(protocol, body).key());

@@ -32,11 +32,13 @@ import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The way in around a spool of the test's own, without Spring. The spool is asked for its condition
- * at once, again only when the test starts the admission, and keys are never known.
+ * The ingest path with a spool of the test, without Spring. The status of the spool is polled once
+ * immediately, and again only when the test starts the admission controller. The idempotency store
+ * is unavailable.
  *
- * @param budget what all requests together may hold
- * @param admission has no bound of its own
+ * @param ingest the ingest service
+ * @param budget the memory limit of all requests together
+ * @param admission the admission controller, without a limit of its own
  */
 public record IngestFixture(
     IngestService ingest, MemoryBudget budget, AdmissionController admission) {
@@ -70,7 +72,7 @@ public record IngestFixture(
         ingest, budget, admission, IngestFixture::deadline, requestBodyTimeout, ackTimeout);
   }
 
-  /** The way back to these logs, of which nobody has told a template. */
+  /** Returns the query path for these logs, without templates. */
   public static QueryDependencies queryDependencies(LogReader logs) {
     var dictionary = new InMemoryDictionary();
     var templates = new InMemoryTemplateStats(dictionary);
@@ -108,7 +110,7 @@ public record IngestFixture(
     @Override
     public CompletionStage<ClaimResult> claim(IdempotencyKey key) {
       return CompletableFuture.completedStage(
-          new ClaimResult.Unavailable(Duration.ofSeconds(1), "keyless"));
+          new ClaimResult.Unavailable(Duration.ofSeconds(1), "no idempotency keys in this test"));
     }
 
     @Override

@@ -30,8 +30,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Everything a client can do wrong: it gets the right answer, nothing of it is stored, its memory
- * is given back, and the gateway takes the next request.
+ * Checks every client error: the response is correct, nothing is stored, the memory is released,
+ * and the gateway accepts the next request.
  */
 class InvalidInputIT {
   private static final String JSON = "application/json";
@@ -43,7 +43,7 @@ class InvalidInputIT {
   private final String service = Gateway.service("bad");
   private int stored;
 
-  /** A log accepted last is stored after all others that were accepted. */
+  /** A log that is accepted last is stored after all other accepted logs. */
   @AfterEach
   void assertOnlyExpectedLogsStoredAndNextRequestSucceeds() {
     var next = gateway.postLogs("{\"service\":\"%s\",\"body\":\"next\"}".formatted(service));
@@ -226,7 +226,7 @@ class InvalidInputIT {
 
   @Test
   void request_unknownPath_is404() {
-    assertProblem(gateway.get(gateway.http("/api/v2/logs")), 404, "nothing is here");
+    assertProblem(gateway.get(gateway.http("/api/v2/logs")), 404, "no resource has this path");
   }
 
   @Test
@@ -288,7 +288,8 @@ class InvalidInputIT {
     long cost = heap.getTotalThreadAllocatedBytes() - before;
 
     assertProblem(response, 413, "limit of 67108864 bytes");
-    assertThat(cost).isLessThan(3L * LIMIT); // an array that grew to the limit, and what it was
+    // the final array and the array from which it was grown
+    assertThat(cost).isLessThan(3L * LIMIT);
     assertThat(otlp(bomb, 413, "Content-Encoding", encoding).getCode()).isEqualTo(8);
   }
 

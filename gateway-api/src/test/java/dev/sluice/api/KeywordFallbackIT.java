@@ -25,13 +25,15 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Where no model can be asked, questions are answered by words, and the answer says why. */
+/**
+ * Checks that searches without a model fall back to keywords, and that the response has the reason.
+ */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class KeywordFallbackIT {
   private static final JsonMapper JSON = new JsonMapper();
   private static final String LEAK = "gasket of the northern pump is leaking";
 
-  /** Ways to have no model. */
+  /** The reasons why no model is available. */
   enum ModelState {
     OFF,
     FAILING
@@ -84,24 +86,24 @@ class KeywordFallbackIT {
   private String expectedReason(ModelState modelState) {
     return modelState == ModelState.OFF
         ? "sluice.embeddings.enabled is false"
-        : "failing at " + url(); // and then what became of it this time
+        : "failing at " + url(); // followed by the error of the last call
   }
 
-  private static JsonNode post(Gateway gateway, String path, ObjectNode question) {
-    var body = question.put("query", "leaking gasket").toString().getBytes(UTF_8);
+  private static JsonNode post(Gateway gateway, String path, ObjectNode request) {
+    var body = request.put("query", "leaking gasket").toString().getBytes(UTF_8);
     var response = gateway.post(gateway.http(path), "application/json", body);
     assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
     return Gateway.json(response);
   }
 
   private JsonNode search(Gateway gateway, String mode) {
-    var question = JSON.createObjectNode().put("service", service).put("mode", mode);
-    return post(gateway, "/api/v1/logs/search", question);
+    var request = JSON.createObjectNode().put("service", service).put("mode", mode);
+    return post(gateway, "/api/v1/logs/search", request);
   }
 
-  /** Links and newest logs are those of a moment ago. */
-  private static void awaitFound(Runnable asked) {
-    await().atMost(Duration.ofMinutes(1)).untilAsserted(asked::run);
+  /** Template links and newest logs are cached for a moment. */
+  private static void awaitFound(Runnable assertion) {
+    await().atMost(Duration.ofMinutes(1)).untilAsserted(assertion::run);
   }
 
   private static String found(JsonNode answer) {
@@ -138,8 +140,8 @@ class KeywordFallbackIT {
   void legacySearch_query_fallsBackToKeywordsWithReason(ModelState modelState) {
     awaitFound(
         () -> {
-          var question = JSON.createObjectNode().put("app_id", service);
-          var data = post(gateway(modelState), "/api/logs/search", question).path("data");
+          var request = JSON.createObjectNode().put("app_id", service);
+          var data = post(gateway(modelState), "/api/logs/search", request).path("data");
           assertThat(data.path("logs").path(0).path("message").asString("")).isEqualTo(LEAK);
           assertThat(data.path("metadata").path("without_meaning").asString(""))
               .startsWith(expectedReason(modelState));
@@ -185,7 +187,7 @@ class KeywordFallbackIT {
     }
   }
 
-  /** Where nothing is delivered there is no hurry for vectors, and a model more in memory. */
+  /** A gateway without the role deliver does not load a model to embed templates. */
   @Test
   void start_withoutDeliverRole_embedsNoTemplates() {
     assertThat(Gateway.shared().hasBean("embeddingsLifecycle")).isTrue();

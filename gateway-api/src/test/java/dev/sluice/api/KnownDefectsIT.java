@@ -34,8 +34,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 /**
- * What the system that Sluice grew out of got wrong, in the order in which it was found, each
- * through the same door.
+ * Checks that the known defects of the predecessor of Sluice do not occur, in the order of their
+ * discovery, through the same endpoints.
  */
 class KnownDefectsIT {
   private static final String JSON = "application/json";
@@ -78,9 +78,7 @@ class KnownDefectsIT {
     return grpc(gateway, logs -> logs.getLogsByAppId(request)).getLogsList();
   }
 
-  /**
-   * 1: one invalid log failed every request that shared its batch, which was stored all the same.
-   */
+  /** Defect 1: one invalid log failed every request of its batch, although the batch was stored. */
   @Test
   void batching_oneInvalidRequestAmongFiveValidOnes_failsAloneAndFiveAreStored() {
     var gateway = Gateway.shared();
@@ -107,7 +105,7 @@ class KnownDefectsIT {
     gateway.awaitStored(app, 5 * rounds);
   }
 
-  /** 2: a rejected log left an entry behind that nobody could read and that stayed pending. */
+  /** Defect 2: a rejected log left an unreadable entry in the stream that stayed pending. */
   @Test
   void rejectedLog_amongValidOnes_leavesNothingPending() {
     var gateway = Gateway.shared();
@@ -120,7 +118,7 @@ class KnownDefectsIT {
     await().atMost(SOON).until(() -> gateway.bean(Spool.class).recordCounts().inFlight() == 0);
   }
 
-  /** 3: with Redis full the answer was 202 and the log was gone. */
+  /** Defect 3: with Redis full, the response was 202 and the log was lost. */
   @Test
   void redisFull_post_is503AndNothingIsCountedAsAccepted() {
     var gateway = Gateway.isolated();
@@ -149,7 +147,10 @@ class KnownDefectsIT {
     assertThat(gateway.awaitStored(app, 1).getFirst().get("Body").asString()).isEqualTo("kept");
   }
 
-  /** 4: one message a little too long for the table took fifteen thousand good logs with it. */
+  /**
+   * Defect 4: one message above the limit of the table lost fifteen thousand valid logs of the
+   * batch.
+   */
   @Test
   void longMessages_among20000_allStoredThatTheOneLimitAllows() {
     var gateway = Gateway.shared();
@@ -179,9 +180,9 @@ class KnownDefectsIT {
         .isEqualTo(Gateway.json("{\"n\":20002,\"different\":20002,\"longest\":1048576}"));
   }
 
-  /** 5: reading gave an empty object over HTTP and blank entries over gRPC. */
+  /** Defect 5: a query returned an empty object over HTTP and empty entries over gRPC. */
   @Test
-  void reading_byHttpAndGrpc_givesFullLogs() {
+  void query_overHttpAndGrpc_returnsFullLogs() {
     var gateway = Gateway.shared();
     var app = Gateway.service("defect-5");
     post(gateway, log(app, "m").replace("}", ",\"metadata\":{\"k\":\"v\"},\"user_id\":\"u\"}"));
@@ -204,7 +205,7 @@ class KnownDefectsIT {
     assertThat(log.getUserId()).isEqualTo("u");
   }
 
-  /** 6: the health check over gRPC always said unhealthy. */
+  /** Defect 6: the health check over gRPC always reported unhealthy. */
   @Test
   void healthCheck_storeUpAndDown_reportsWhich() {
     var gateway = Gateway.isolated();
@@ -224,7 +225,7 @@ class KnownDefectsIT {
     return grpc(gateway, logs -> logs.healthCheck(HealthCheckRequest.getDefaultInstance()));
   }
 
-  /** 7: DEBUG is zero, zero is not on the wire, and it was stored as INFO. */
+  /** Defect 7: DEBUG is the value zero, which is not sent on the wire, and was stored as INFO. */
   @Test
   void protobufDebug_leftOutOnTheWire_isDebug() {
     var gateway = Gateway.shared();
@@ -246,7 +247,7 @@ class KnownDefectsIT {
     assertThat(readByGrpc(gateway, app).getFirst().getLevel()).isEqualTo(LogLevel.DEBUG);
   }
 
-  /** 8: an app_id with a backslash read the logs of others. */
+  /** Defect 8: an app_id with a backslash read the logs of other apps. */
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -273,9 +274,7 @@ class KnownDefectsIT {
     assertThat(readByGrpc(gateway, app)).extracting(LogEntry::getMessage).containsExactly("own");
   }
 
-  /**
-   * 9: a search by meaning took levels and times, and searched all logs of the app all the same.
-   */
+  /** Defect 9: a search by meaning accepted levels and times but ignored them. */
   @Test
   void search_levelsAndTimes_areHonoured() {
     var gateway = Gateway.shared();
@@ -306,7 +305,10 @@ class KnownDefectsIT {
         .toList();
   }
 
-  /** 10: the JSON reader found none of the fields, kept escapes, and misread a final backslash. */
+  /**
+   * Defect 10: the JSON reader found none of the fields, kept escapes, and misread a final
+   * backslash.
+   */
   @Test
   void jsonAndProtobuf_sameLog_allEightFieldsAreReadAlike() {
     var gateway = Gateway.shared();
@@ -342,7 +344,7 @@ class KnownDefectsIT {
             log -> assertThat(log.toBuilder().clearId().clearTimestamp().build()).isEqualTo(entry));
   }
 
-  /** 11: nothing moved logs from Redis to ClickHouse unless it was started by hand. */
+  /** Defect 11: logs moved from Redis to ClickHouse only after a manual start. */
   @Test
   void application_alone_movesLogsToClickHouse() {
     var gateway = Gateway.shared();
@@ -355,7 +357,8 @@ class KnownDefectsIT {
   }
 
   /**
-   * 12: beyond a million waiting logs the oldest were thrown away; 10,000 bad ones ended it all.
+   * Defect 12: above a million pending logs the oldest were discarded; 10,000 invalid logs ended
+   * the delivery.
    */
   @Test
   void storeDown_overAMillionQueuedWithManyInvalid_noneIsLost() {
@@ -381,7 +384,7 @@ class KnownDefectsIT {
     assertThat(gateway.count(app)).isEqualTo(6 * 175_000);
   }
 
-  /** 13: over gRPC, a log without an environment was counted as accepted and as rejected. */
+  /** Defect 13: over gRPC, a log without an environment was counted as accepted and as rejected. */
   @Test
   void grpcIngest_withoutEnvironment_isCountedOnceAndProd() {
     var gateway = Gateway.shared();
@@ -402,9 +405,12 @@ class KnownDefectsIT {
     assertThat(readByGrpc(gateway, app).getFirst().getEnvironment()).isEqualTo("prod");
   }
 
-  /** 14: a refusal was remembered for its key, and given to the corrected request, too. */
+  /**
+   * Defect 14: the response of a rejected request was stored under its key and returned for the
+   * corrected request.
+   */
   @Test
-  void idempotencyKey_refusedThenCorrected_isAccepted() {
+  void idempotencyKey_rejectedThenCorrected_isAccepted() {
     var gateway = Gateway.shared();
     var app = Gateway.service("defect-14");
 
@@ -416,9 +422,9 @@ class KnownDefectsIT {
     gateway.awaitStored(app, 1);
   }
 
-  /** 15: when it happened was thrown away for when it was received. */
+  /** Defect 15: the event time was replaced by the receive time. */
   @Test
-  void timestamp_ofTheClient_isWhenItHappened() {
+  void timestamp_ofTheClient_isTheEventTime() {
     var gateway = Gateway.shared();
     var app = Gateway.service("defect-15");
     long millis = 1_600_000_000_123L;

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** What somebody takes out of the gateway, or puts into it, behind its back is seen. */
+/** Checks that the ledger shows manual changes of the spool and of the table. */
 class LedgerIT {
   private static final Duration SOON = Duration.ofSeconds(30);
 
@@ -37,13 +37,14 @@ class LedgerIT {
     gateway.clickHouse().restart();
     awaitImbalance(1, 1);
 
-    copyRow("stands in"); // for the one that is gone
+    copyRow("replacement"); // replaces the deleted log in the total
     awaitImbalance(0, 0);
 
-    copyRow("doubled");
+    copyRow("duplicated");
     awaitImbalance(1, -1);
 
-    gateway.rows("ALTER TABLE otel_logs DELETE WHERE Body = 'doubled' SETTINGS mutations_sync = 1");
+    gateway.rows(
+        "ALTER TABLE otel_logs DELETE WHERE Body = 'duplicated' SETTINGS mutations_sync = 1");
     awaitImbalance(0, 0);
   }
 

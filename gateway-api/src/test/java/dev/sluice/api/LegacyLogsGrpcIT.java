@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** {@code logs.LogService} with the stubs that its clients have. */
+/** Tests {@code logs.LogService} with the stubs of its clients. */
 class LegacyLogsGrpcIT {
   private final Gateway gateway = Gateway.shared();
   private final ManagedChannel channel =
@@ -181,7 +181,7 @@ class LegacyLogsGrpcIT {
     gateway.awaitStored(app, 1);
   }
 
-  /** The first Q becomes a byte that is no UTF-8. */
+  /** Replaces the first Q by a byte that is not valid UTF-8. */
   private static byte[] corrupted(byte[] message) {
     var spoiled = message.clone();
     spoiled[new String(message, ISO_8859_1).indexOf('Q')] = (byte) 0xFF;

@@ -17,7 +17,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
-/** {@code POST /api/logs} and {@code GET /api/logs/{app_id}}, as their clients know them. */
+/**
+ * Tests {@code POST /api/logs} and {@code GET /api/logs/{app_id}} with the requests of legacy
+ * clients.
+ */
 class LegacyLogsIT {
   private static final String JSON = "application/json";
   private static final String PROTOBUF = "application/x-protobuf";
@@ -247,7 +250,7 @@ class LegacyLogsIT {
     PROTOBUF + ", abc, malformed protobuf",
     BATCH + ", abc, malformed protobuf",
   })
-  void post_malformed_is400AndSaysSo(String type, String body, String message) {
+  void post_malformed_is400WithTheReason(String type, String body, String message) {
     assertRefused(post(type, body.getBytes(UTF_8)), 400, message);
   }
 
@@ -269,7 +272,7 @@ class LegacyLogsIT {
 
   @ParameterizedTest
   @CsvSource({"durable, 202", "accepted, 202", "stored, 202", "safe, 400"})
-  void post_ackLevel_isReachedOrRefused(String ack, int status) {
+  void post_ackLevel_isReachedOrRejected(String ack, int status) {
     var app = Gateway.service("app-ack");
 
     var response = post(JSON, log(app, "m").getBytes(UTF_8), "sluice-ack", ack);
@@ -313,7 +316,7 @@ class LegacyLogsIT {
   @ParameterizedTest
   @ValueSource(
       strings = {"limit=0", "limit=10001", "limit=-1", "limit=1.5", "limit=x", "cursor=nonsense"})
-  void get_badParameter_is400AndSaysWhich(String query) {
+  void get_badParameter_is400NamingIt(String query) {
     assertRefused(get("a", query), 400, query.split("=", 2)[0]);
   }
 

@@ -17,7 +17,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Logs by what they mean, through the door of the system that Sluice grew out of. */
+/** Tests the search by meaning through the legacy API. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class LegacySearchIT {
   private static final JsonMapper JSON = new JsonMapper();
@@ -73,7 +73,7 @@ class LegacySearchIT {
         .toList();
   }
 
-  /** What of the app's logs is found with these fields. */
+  /** Searches the logs of the app with these fields and returns the bodies found. */
   private List<String> found(String fields) {
     var question = queryBody().put("app_id", app);
     question.setAll((ObjectNode) Gateway.json(fields));
@@ -81,7 +81,7 @@ class LegacySearchIT {
   }
 
   @Test
-  void search_query_isAnsweredInLegacyFormat() {
+  void search_query_hasALegacyResponse() {
     var data = search(queryBody().put("app_id", app).put("limit", 2));
 
     assertThat(data.path("query").asString()).isEqualTo("why is the storage exhausted");
@@ -115,7 +115,7 @@ class LegacySearchIT {
     assertThat(found("{\"level\":null}")).hasSize(3);
   }
 
-  /** To the instant, though templates are counted by the minute. */
+  /** The range is exact, although templates are counted per minute. */
   @Test
   void search_timeRange_excludesLogsOutsideIt() {
     assertThat(found("{\"time_range\":{\"start\":\"2021-05-06T10:00:10.000000001Z\"}}"))
@@ -128,7 +128,7 @@ class LegacySearchIT {
             found(
                 "{\"time_range\":{\"start\":\"2021-05-06T10:00:30Z\",\"end\":\"2021-05-06T10:01:00Z\"}}"))
         .containsExactly(WORN);
-    // 10:30 in milliseconds, and in seconds with a point
+    // 10:30 in milliseconds, and in seconds with a fraction
     assertThat(found("{\"time_range\":{\"start\":1620297000000}}")).containsExactly(NEW);
     assertThat(found("{\"time_range\":{\"start\":1620297000.5}}")).containsExactly(NEW);
     assertThat(found("{\"time_range\":null}")).hasSize(3);
@@ -136,14 +136,14 @@ class LegacySearchIT {
     assertThat(found("{\"time_range\":{\"start\":null}}")).hasSize(3);
   }
 
-  /** The message in the client's own words. */
+  /** The message uses the field names of the legacy API. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
       quoteCharacter = '~',
       value = {
-        "~~ | body is no JSON object",
-        "[] | body is no JSON object",
+        "~~ | body is not a JSON object",
+        "[] | body is not a JSON object",
         "{} | query must have",
         "{'query':''} | query must have",
         "{'query':{}} | query must have",
@@ -163,9 +163,9 @@ class LegacySearchIT {
         "{'query':'a','level':'LOUD'} | level is not one of",
         "{'query':'a','level':''} | level is not one of",
         "{'query':'a','level':['INFO','LOUD']} | level is not one of",
-        "{'query':'a','time_range':'today'} | time_range is no object",
-        "{'query':'a','time_range':5} | time_range is no object",
-        "{'query':'a','time_range':['2021-05-06']} | time_range is no object",
+        "{'query':'a','time_range':'today'} | time_range is not an object",
+        "{'query':'a','time_range':5} | time_range is not an object",
+        "{'query':'a','time_range':['2021-05-06']} | time_range is not an object",
         "{'query':'a','time_range':{'start':'yesterday'}} | time_range.start is neither",
         "{'query':'a','time_range':{'start':''}} | time_range.start is neither",
         "{'query':'a','time_range':{'start':{}}} | time_range.start is neither",
@@ -173,7 +173,7 @@ class LegacySearchIT {
         "{'query':'a','time_range':{'end':true}} | time_range.end is neither",
         "{'query':'a','time_range':{'end':1e999}} | time_range.end is",
       })
-  void search_invalidField_isRefusedNamingTheField(String body, String message) {
+  void search_invalidField_isRejectedNamingTheField(String body, String message) {
     var response = post(body.replace('\'', '"'));
 
     assertThat(response.statusCode()).as(response.body()).isEqualTo(400);
@@ -182,7 +182,7 @@ class LegacySearchIT {
   }
 
   @Test
-  void search_tooLong_isRefused() {
+  void search_tooLong_isRejected() {
     assertThat(post("{\"query\":\"" + "a".repeat(1001) + "\"}").statusCode()).isEqualTo(400);
 
     var response = post("{\"query\":\"" + "a".repeat(100_000) + "\"}");

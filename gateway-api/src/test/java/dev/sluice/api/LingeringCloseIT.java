@@ -18,13 +18,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * A client that is answered before it has sent everything reads the whole answer: its connection is
- * not reset because of what it still sends.
+ * Checks that a client which gets its response before it has sent the complete request can read the
+ * complete response: the connection is not reset because of the bytes that are still sent.
  */
 @Timeout(60)
 class LingeringCloseIT {
   private static final int BLOCK = 1 << 20;
-  private static final long BODY = 128L << 20; // far over the limit of 64 MiB
+  private static final long BODY = 128L << 20; // more than the limit of 64 MiB
 
   private final Gateway gateway = Gateway.shared();
 
@@ -39,7 +39,7 @@ class LingeringCloseIT {
     "/api/v1/logs, text/plain, length, close, 415",
     "/api/v1/nothing, application/json, chunked, close, 404",
   })
-  void post_answeredBeforeBodyIsRead_responseIsReadInFull(
+  void post_respondedBeforeBodyIsRead_responseIsReadInFull(
       String path, String type, String framing, String connection, int status) throws Exception {
     for (int port : ports(path)) {
       assertAnswered(port, path, type, framing.equals("chunked"), connection, status);
@@ -87,21 +87,22 @@ class LingeringCloseIT {
   }
 
   /**
-   * A client that asks again the moment it has its answer: its request overtakes the end of the one
-   * before, waits in reactor-netty's queue, and is then answered on the event loop.
+   * The client sends its next request immediately after a response. The request arrives before the
+   * end of the previous exchange, is queued in reactor-netty, and is then handled on the event
+   * loop.
    */
   @Test
-  void get_pipelined_isAnsweredEveryTime() throws Exception {
+  void get_pipelined_alwaysHasAResponse() throws Exception {
     try (var socket = new Socket(InetAddress.getLoopbackAddress(), gateway.httpPort())) {
       socket.setSoTimeout(5_000);
       socket.setTcpNoDelay(true);
-      var body = "{\"service\":\"%s\",\"body\":\"b\"}".formatted(Gateway.service("again"));
-      var refused = "GET /api/v1/logs?limit=0 HTTP/1.1\r\nHost: gateway\r\n\r\n";
+      var body = "{\"service\":\"%s\",\"body\":\"b\"}".formatted(Gateway.service("pipelined"));
+      var invalid = "GET /api/v1/logs?limit=0 HTTP/1.1\r\nHost: gateway\r\n\r\n";
       for (int i = 0; i < 300; i++) {
         post(socket, "application/json", body);
         assertThat(readResponse(socket)).startsWith("HTTP/1.1 202 ");
         for (int j = 0; j < 2; j++) {
-          socket.getOutputStream().write(refused.getBytes(US_ASCII));
+          socket.getOutputStream().write(invalid.getBytes(US_ASCII));
           assertThat(readResponse(socket)).startsWith("HTTP/1.1 400 ");
         }
       }
@@ -141,7 +142,10 @@ class LingeringCloseIT {
         + "\r\n\r\n";
   }
 
-  /** How many bytes could be sent; all of them, unless the connection was closed before. */
+  /**
+   * Returns the number of bytes that could be sent: all bytes, unless the connection was closed
+   * before.
+   */
   private static long send(OutputStream out, boolean chunked) {
     long sent = 0;
     try {
@@ -153,7 +157,7 @@ class LingeringCloseIT {
         out.write("0\r\n\r\n".getBytes(US_ASCII));
       }
     } catch (IOException _) {
-      // closed after it was answered, which is its right
+      // the gateway may close the connection after its response
     }
     return sent;
   }
@@ -180,7 +184,10 @@ class LingeringCloseIT {
     }
   }
 
-  /** Head and body, as long as the head says; a reset while reading fails the test. */
+  /**
+   * Reads the head, and as many bytes of the body as the head declares; a reset while reading fails
+   * the test.
+   */
   private static String readResponse(Socket socket) throws IOException {
     var in = socket.getInputStream();
     var head = new StringBuilder(256);

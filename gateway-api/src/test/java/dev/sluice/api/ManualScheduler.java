@@ -7,12 +7,12 @@ import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Time that stands still until the test moves it, and the timer that goes by it. */
+/** A scheduler and clock whose time stands still until the test moves it. */
 public final class ManualScheduler implements Scheduler {
   private record ScheduledTask(long due, Runnable run) {}
 
   private final List<ScheduledTask> tasks = new ArrayList<>();
-  private long now = Long.MAX_VALUE - 1; // a moment before the overflow that there may be
+  private long now = Long.MAX_VALUE - 1; // just before an overflow of the nano time
 
   synchronized long nanoTime() {
     return now;
@@ -32,7 +32,7 @@ public final class ManualScheduler implements Scheduler {
     }
   }
 
-  /** How many tasks wait. */
+  /** Returns the number of scheduled tasks that have not run. */
   public synchronized int pendingTasks() {
     return tasks.size();
   }

@@ -55,7 +55,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** {@code sluice.v1.LogService} with the client that is generated from its contract. */
+/** Tests {@code sluice.v1.LogService} with the generated client. */
 class NativeGrpcIT {
   private static final Metadata.Key<String> ACK =
       Metadata.Key.of("sluice-ack", Metadata.ASCII_STRING_MARSHALLER);
@@ -117,7 +117,7 @@ class NativeGrpcIT {
         .extracting(FieldViolation::getField)
         .containsExactly("logs[0].severity_number", "logs[1].severity_number");
     assertThat(violations(failure).getFirst().getDescription())
-        .isEqualTo("is 25, known are 0 to 24");
+        .isEqualTo("is 25, must be from 0 to 24");
   }
 
   @ParameterizedTest
@@ -135,7 +135,7 @@ class NativeGrpcIT {
     var failure = failure(() -> logs.ingest(all.build()));
 
     assertThat(failure.getStatus().getDescription())
-        .matches("all 300 logs were rejected; the first \\d+ are told");
+        .matches("all 300 logs were rejected; the first \\d+ are listed");
     assertThat(violations(failure)).hasSizeBetween(10, 50);
     assertThat(failure.getTrailers().get(DETAILS)).hasSizeLessThan(6000);
   }
@@ -348,7 +348,7 @@ class NativeGrpcIT {
   }
 
   @Test
-  void query_everyField_comesBack() {
+  void query_everyField_isReturned() {
     var service = Gateway.service("native-grpc-query");
     var _ = logs.ingest(NativeLog.request(NativeLog.everything(service)));
     gateway.awaitStored(service, 1);
@@ -566,7 +566,7 @@ class NativeGrpcIT {
         .build();
   }
 
-  /** What came back on a stream. */
+  /** Collects the responses of a stream. */
   private static final class ResponseCollector implements StreamObserver<IngestStreamResponse> {
     private final List<IngestStreamResponse> got = new CopyOnWriteArrayList<>();
     private volatile boolean completed;

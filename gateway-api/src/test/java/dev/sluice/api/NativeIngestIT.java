@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
-/** {@code POST /api/v1/logs} from the client's socket to the row in the table. */
+/** Tests {@code POST /api/v1/logs} from the socket of the client to the row in the table. */
 class NativeIngestIT {
   private static final String JSON = "application/json";
   private static final String NDJSON = "application/x-ndjson";
@@ -209,7 +209,7 @@ class NativeIngestIT {
   }
 
   @Test
-  void post_unknownAckLevel_isRefused() {
+  void post_unknownAckLevel_isRejected() {
     var service = Gateway.service("ack");
     var body = "{\"service\":\"%s\",\"body\":\"b\"}".formatted(service).getBytes(UTF_8);
 

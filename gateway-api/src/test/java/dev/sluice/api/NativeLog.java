@@ -13,7 +13,7 @@ import java.util.HexFormat;
 import java.util.List;
 import tools.jackson.databind.JsonNode;
 
-/** Native logs as a client in protobuf makes them, and the rows they become. */
+/** Native logs in protobuf, and their expected rows. */
 final class NativeLog {
   static final long TIME = 1_700_000_000_123_456_789L;
   private static final long OBSERVED = 1_700_000_001_000_000_001L;
@@ -36,7 +36,7 @@ final class NativeLog {
     return ByteString.copyFrom(HexFormat.of().parseHex(hex));
   }
 
-  /** One log that uses every field there is. */
+  /** Returns a log that sets every field. */
   static LogRecord everything(String service) {
     return LogRecord.newBuilder()
         .setTimeUnixNano(TIME)
@@ -79,7 +79,7 @@ final class NativeLog {
         .build();
   }
 
-  /** That every field of {@link #everything} has arrived. */
+  /** Asserts that the row has every field of {@link #everything}. */
   static void assertEverything(JsonNode row) {
     assertThat(row.get("Timestamp").asLong()).isEqualTo(TIME);
     assertThat(row.get("ObservedTimestamp").asLong()).isEqualTo(OBSERVED);

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** {@code POST /api/v1/logs} with {@code sluice.v1.IngestRequest}; the answers are JSON's. */
+/** Tests {@code POST /api/v1/logs} with {@code sluice.v1.IngestRequest}; responses are JSON. */
 class NativeProtobufIT {
   private static final String PROTOBUF = "application/x-protobuf";
 

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What becomes of a query that takes too long, with a store that never answers by itself. */
+/** Checks queries that take too long, with a store that never responds by itself. */
 @Timeout(60)
 class NativeQueryTest {
   private final BlockingLogReader reader = new BlockingLogReader();
@@ -106,7 +106,10 @@ class NativeQueryTest {
     assertUnavailable(5);
   }
 
-  /** That the permit of the one before is free again: the store is asked, and fails. */
+  /**
+   * Asserts that the permit of the previous query is free: the next query reaches the store and
+   * fails there.
+   */
   private void assertNextQueryStarts() {
     reader.failing = true;
     await().untilAsserted(() -> assertUnavailable(5));
@@ -150,7 +153,8 @@ class NativeQueryTest {
 
   @Test
   void query_largeRequest_isResourceExhaustedBeforeParsing() {
-    var conditions = new byte[300 << 10]; // each costs twenty times the two bytes once it is parsed
+    // each condition takes twenty times its two bytes when parsed
+    var conditions = new byte[300 << 10];
     for (int i = 0; i < conditions.length; i += 2) {
       conditions[i] = 0x4A;
     }
@@ -171,7 +175,8 @@ class NativeQueryTest {
         catchThrowableOfType(StatusRuntimeException.class, () -> logs.query(question)).getStatus();
 
     assertThat(status.getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
-    assertThat(status.getDescription()).isEqualTo("a question of 307204 bytes, at most 262144");
+    assertThat(status.getDescription())
+        .isEqualTo("query has 307204 bytes, must have at most 262144");
   }
 
   @Test
@@ -185,7 +190,7 @@ class NativeQueryTest {
     assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNIMPLEMENTED);
   }
 
-  /** Searches until it is interrupted. */
+  /** A reader whose queries run until they are interrupted. */
   private static final class BlockingLogReader implements LogReader {
     private final CountDownLatch asked = new CountDownLatch(1);
     private final CountDownLatch interrupted = new CountDownLatch(1);
@@ -199,7 +204,7 @@ class NativeQueryTest {
         throw new QueryTooExpensiveException("too much", new IllegalStateException());
       }
       if (outOfMemory) {
-        throw new OutOfMemoryError("as if");
+        throw new OutOfMemoryError("simulated");
       }
       if (failing) {
         throw new IllegalStateException("away");

@@ -3,7 +3,7 @@ package dev.sluice.api;
 import dev.sluice.core.port.IngestMetrics;
 import java.time.Duration;
 
-/** A meter for tests that ask none. */
+/** Ingest metrics that record nothing. */
 public final class NoopIngestMetrics implements IngestMetrics {
   @Override
   public void recordReceived(String entrance, int records, long bytes) {}

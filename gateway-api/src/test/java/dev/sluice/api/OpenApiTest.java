@@ -27,7 +27,7 @@ import org.springframework.web.reactive.function.server.ServerRequest;
 import org.yaml.snakeyaml.Yaml;
 import reactor.core.publisher.Mono;
 
-/** The OpenAPI document tells what is there, all of it, and nothing else. */
+/** Checks that the OpenAPI document describes exactly the API of the gateway. */
 class OpenApiTest {
   private static final Set<String> METHODS =
       Set.of("get", "put", "post", "delete", "options", "head", "patch", "trace");
@@ -121,7 +121,10 @@ class OpenApiTest {
     assertThat(text).contains(limits.maxRequestBytes() + " bytes", limits.maxRecords() + " logs");
   }
 
-  /** Each kind of problem is named in the document and in the page for people, and has its page. */
+  /**
+   * Checks that each problem type is in the document and on the documentation page, and has its own
+   * page.
+   */
   @Test
   void problems_everyType_isDocumentedAtItsUri() throws IOException {
     var routeCollector = new RouteCollector();
@@ -170,7 +173,7 @@ class OpenApiTest {
     assertThat(response.headers().firstValue("Location")).hasValue("/api/docs");
   }
 
-  /** Collects the routes that name one method and one path. */
+  /** Collects the routes that have one method and one path. */
   private static final class RouteCollector implements RouterFunctions.Visitor {
     private final Set<String> found = new TreeSet<>();
 

@@ -24,7 +24,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The OpenTelemetry SDK for Java as an application uses it. */
+/** Tests the gateway with the OpenTelemetry SDK for Java, configured like an application. */
 class OpenTelemetrySdkIT {
   private static final Instant TIME = Instant.parse("2024-05-06T07:08:09.012345678Z");
   private static final Instant OBSERVED = Instant.parse("2024-05-06T07:08:10.000000001Z");

@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** docs/operations.md names the metrics that the gateway has, no more and no fewer. */
+/** Checks that docs/operations.md lists exactly the metrics of the gateway. */
 class OperationsDocIT {
   private static final Pattern DOCUMENTED =
       Pattern.compile("^\\| `(sluice_[a-z_]+)` \\|", Pattern.MULTILINE);
@@ -21,7 +21,7 @@ class OperationsDocIT {
   @Test
   void document_metrics_matchTheGateway() throws IOException {
     var gateway = Gateway.shared();
-    gateway.postLogs("{\"body\":\"meters exist from the first log on\"}");
+    gateway.postLogs("{\"body\":\"meters are created with the first log\"}");
     var document = Files.readString(Path.of("../docs/operations.md"));
 
     var exported = gateway.get(gateway.management("/actuator/prometheus")).body();
@@ -29,7 +29,10 @@ class OperationsDocIT {
     assertThat(names(EXPORTED, exported)).isEqualTo(names(DOCUMENTED, document)).isNotEmpty();
   }
 
-  /** The largest value of a distribution is a family of its own to Prometheus, not to a reader. */
+  /**
+   * Returns the names of metrics. Prometheus has a separate family for the maximum of a
+   * distribution; the document does not.
+   */
   private static Set<String> names(Pattern pattern, String text) {
     return pattern
         .matcher(text)

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
-/** What an operator sees on the management port. */
+/** Tests the management port. */
 class OperationsIT {
   private static final List<String> PROTOCOLS =
       List.of(
@@ -36,7 +36,7 @@ class OperationsIT {
     return response.body();
   }
 
-  /** Samples by name and labels. */
+  /** Returns all samples by name and labels. */
   private Map<String, Double> meters() {
     var meters = new TreeMap<String, Double>();
     text("/actuator/prometheus")
@@ -51,8 +51,8 @@ class OperationsIT {
   }
 
   private static String records(String protocol, String outcome) {
-    return "sluice_ingest_records_total{protocol=\"%s\",outcome=\"%s\"}"
-        .formatted(protocol, outcome);
+    return "sluice_ingest_records_total{outcome=\"%s\",protocol=\"%s\"}"
+        .formatted(outcome, protocol);
   }
 
   @ParameterizedTest
@@ -75,7 +75,7 @@ class OperationsIT {
     assertThat(components.get("spool").get("status").asString()).isEqualTo("UP");
     assertThat(components.get("clickhouse").get("status").asString()).isEqualTo("UP");
     var workers = components.get("delivery").get("details").get("workers").asInt();
-    assertThat(workers).as("two for Redis, one for the log that stands in for it").isEqualTo(3);
+    assertThat(workers).as("two workers for Redis, one for the fallback").isEqualTo(3);
   }
 
   @Test
@@ -96,19 +96,19 @@ class OperationsIT {
         .atMost(Duration.ofSeconds(10))
         .until(() -> delivered(meters(), before) >= PROTOCOLS.size());
     var after = meters();
-    for (var entrance : PROTOCOLS) {
-      assertThat(increase(after, before, records(entrance, "received"))).isEqualTo(2);
-      assertThat(increase(after, before, records(entrance, "accepted"))).isEqualTo(1);
-      assertThat(increase(after, before, records(entrance, "rejected"))).isEqualTo(1);
-      assertThat(after.get(records(entrance, "received")))
+    for (var protocol : PROTOCOLS) {
+      assertThat(increase(after, before, records(protocol, "received"))).isEqualTo(2);
+      assertThat(increase(after, before, records(protocol, "accepted"))).isEqualTo(1);
+      assertThat(increase(after, before, records(protocol, "rejected"))).isEqualTo(1);
+      assertThat(after.get(records(protocol, "received")))
           .isEqualTo(
-              after.get(records(entrance, "accepted"))
-                  + after.get(records(entrance, "rejected"))
-                  + after.get(records(entrance, "unavailable"))
-                  + after.getOrDefault(records(entrance, "replayed"), 0.0)
-                  + after.getOrDefault(records(entrance, "conflicting"), 0.0)
-                  + after.getOrDefault(records(entrance, "lost"), 0.0));
-      var label = "{protocol=\"" + entrance + "\"}";
+              after.get(records(protocol, "accepted"))
+                  + after.get(records(protocol, "rejected"))
+                  + after.get(records(protocol, "unavailable"))
+                  + after.getOrDefault(records(protocol, "replayed"), 0.0)
+                  + after.getOrDefault(records(protocol, "conflicting"), 0.0)
+                  + after.getOrDefault(records(protocol, "lost"), 0.0));
+      var label = "{protocol=\"" + protocol + "\"}";
       assertThat(increase(after, before, "sluice_ingest_bytes_total" + label)).isPositive();
       assertThat(after)
           .containsKeys(

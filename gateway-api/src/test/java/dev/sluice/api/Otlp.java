@@ -19,7 +19,7 @@ import java.util.HexFormat;
 import java.util.List;
 import tools.jackson.databind.JsonNode;
 
-/** Requests as an OpenTelemetry client makes them, and the rows they become. */
+/** OTLP requests, and their expected rows. */
 final class Otlp {
   static final String TRACE_ID = "5b8efff798038103d269b633813fc60c";
   static final String SPAN_ID = "eee19b7ec3c1b174";
@@ -28,7 +28,7 @@ final class Otlp {
 
   private Otlp() {}
 
-  /** Logs with nothing but these bodies. */
+  /** Returns a request with logs that have only these bodies. */
   static ExportLogsServiceRequest request(String service, String... bodies) {
     var scope = ScopeLogs.newBuilder();
     for (var body : bodies) {
@@ -51,7 +51,7 @@ final class Otlp {
         .build();
   }
 
-  /** One log that uses every field there is. */
+  /** Returns a request with one log that sets every field. */
   static ExportLogsServiceRequest everything(String service) {
     var log =
         LogRecord.newBuilder()
@@ -99,7 +99,7 @@ final class Otlp {
         .build();
   }
 
-  /** The same in OTLP's JSON. */
+  /** Returns the request of {@link #everything} in OTLP JSON. */
   static String everythingInJson(String service) {
     return """
     {"resourceLogs":[{
@@ -140,7 +140,7 @@ final class Otlp {
         .formatted(service);
   }
 
-  /** That every field of {@link #everything} has arrived. */
+  /** Asserts that the row has every field of {@link #everything}. */
   static void assertEverything(JsonNode row) {
     assertThat(row.get("Timestamp").asLong()).isEqualTo(TIME);
     assertThat(row.get("ObservedTimestamp").asLong()).isEqualTo(OBSERVED);

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** OTLP over gRPC with the client that everybody's is made of. */
+/** Tests OTLP over gRPC with the stubs from the OTLP protocol definition. */
 class OtlpGrpcIT {
   private static final int LIMIT = 64 << 20;
 
@@ -80,7 +80,7 @@ class OtlpGrpcIT {
     gateway.awaitStored(service, 1);
   }
 
-  /** gRPC knows snappy by its frames alone. */
+  /** gRPC uses only the framing format of snappy. */
   private static byte[] compressed(String encoding, byte[] bytes) {
     return encoding.equals("zstd")
         ? CompressedBodies.zstd(bytes)
@@ -252,7 +252,7 @@ class OtlpGrpcIT {
         .build();
   }
 
-  /** Says it compresses, and does not. */
+  /** A compressor that declares an encoding but does not compress. */
   private record PassThroughCompressor(String name) implements Compressor {
     @Override
     public String getMessageEncoding() {

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** OTLP over HTTP as its specification has it, on both ports. */
+/** Tests OTLP over HTTP according to its specification, on both ports. */
 class OtlpHttpIT {
   private static final String PROTOBUF = "application/x-protobuf";
   private static final String JSON = "application/json";
@@ -108,7 +108,7 @@ class OtlpHttpIT {
   @Test
   void post_framedSnappyCalledSnappy_isStored() {
     var service = Gateway.service("otlp-collector");
-    var body = Otlp.request(service, "as the Collector packs it").toByteArray();
+    var body = Otlp.request(service, "compressed like the Collector").toByteArray();
 
     var response = post(CompressedBodies.snappyFramed(body), "Content-Encoding", "snappy");
 

@@ -16,18 +16,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** One log by each of the ways in that take a whole request. */
+/** Requests with one log for every protocol that accepts a complete request. */
 final class ProtocolClients {
   private ProtocolClients() {}
 
-  /** A way in over HTTP. */
+  /** A request of one protocol over HTTP. */
   record HttpIngestRequest(URI uri, String type, byte[] body) {
     HttpResponse<String> post(Gateway gateway, String... headers) {
       return gateway.post(uri, type, body, headers);
     }
   }
 
-  /** One log of the service by each way in over HTTP, by their names. */
+  /** Returns one log of the service for each protocol over HTTP, by the name of the protocol. */
   static Map<String, HttpIngestRequest> http(Gateway gateway, String service, String body) {
     var json = "{\"service\":\"%s\",\"body\":\"%s\"}".formatted(service, body).getBytes(UTF_8);
     var app =
@@ -47,13 +47,16 @@ final class ProtocolClients {
         "native json", new HttpIngestRequest(natively, "application/json", json),
         "native ndjson", new HttpIngestRequest(natively, "application/x-ndjson", json),
         "native protobuf", new HttpIngestRequest(natively, "application/x-protobuf", flat),
-        "app logs", new HttpIngestRequest(gateway.http("/api/logs"), "application/json", app),
+        "legacy logs", new HttpIngestRequest(gateway.http("/api/logs"), "application/json", app),
         "otlp json", new HttpIngestRequest(gateway.http("/v1/logs"), "application/json", otlpJson),
         "otlp protobuf",
             new HttpIngestRequest(gateway.otlp("/v1/logs"), "application/x-protobuf", otlp));
   }
 
-  /** One log of the service by each unary way in over gRPC; throws what the call fails with. */
+  /**
+   * Returns one call with a log of the service for each unary protocol over gRPC; a call throws its
+   * failure.
+   */
   static List<Runnable> grpc(Channel channel, String service, String body) {
     var natively = LogServiceGrpc.newBlockingStub(channel);
     var otlp = LogsServiceGrpc.newBlockingStub(channel);
@@ -70,7 +73,7 @@ final class ProtocolClients {
         () -> app.ingestLogs(IngestLogsRequest.newBuilder().addLogs(input).build()));
   }
 
-  /** A channel that sends this metadata and remembers the answer's headers. */
+  /** Returns a channel that sends this metadata and records the response headers. */
   static Channel withMetadata(
       Channel channel, AtomicReference<Metadata> headers, String name, String value) {
     var metadata = new Metadata();

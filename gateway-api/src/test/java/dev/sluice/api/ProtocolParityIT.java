@@ -43,14 +43,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import tools.jackson.databind.JsonNode;
 
-/** The same record sent by every entrance gives the same row. */
+/** Checks that the same record has the same row, whichever protocol sent it. */
 class ProtocolParityIT {
   private static final long TIME = 1_700_000_000_123_456_789L;
   private static final long OBSERVED = 1_700_000_001_000_000_001L;
 
   private final Gateway gateway = Gateway.shared();
 
-  // ---- the record, in the words of each surface
+  // ---- the record in the format of each API
 
   private static String nativeJson(String service) {
     return """
@@ -117,7 +117,10 @@ class ProtocolParityIT {
     return ByteString.copyFrom(HexFormat.of().parseHex(hex));
   }
 
-  /** Made of the native one field by field: what they share on the wire is not relied on. */
+  /**
+   * Converts the native record field by field; the conversion does not rely on their common wire
+   * format.
+   */
   private static ExportLogsServiceRequest otlp(String service) throws Exception {
     var log = nativeProto(service);
     var record =
@@ -204,21 +207,21 @@ class ProtocolParityIT {
         .formatted(service, TIME, OBSERVED, Otlp.TRACE_ID, Otlp.SPAN_ID);
   }
 
-  // ---- the entrances
+  // ---- the protocols
 
   private Map<String, BiConsumer<String, Channel>> protocols() {
-    var entrances = new LinkedHashMap<String, BiConsumer<String, Channel>>();
+    var protocols = new LinkedHashMap<String, BiConsumer<String, Channel>>();
     var natively = gateway.http("/api/v1/logs");
-    entrances.put(
+    protocols.put(
         "native JSON object",
         (service, _) -> post(natively, "application/json", utf8(nativeJson(service))));
-    entrances.put(
+    protocols.put(
         "native JSON array",
         (service, _) -> post(natively, "application/json", utf8("[" + nativeJson(service) + "]")));
-    entrances.put(
+    protocols.put(
         "native NDJSON",
         (service, _) -> post(natively, "application/x-ndjson", utf8(nativeJson(service) + "\n")));
-    entrances.put(
+    protocols.put(
         "native protobuf",
         (service, _) ->
             post(
@@ -226,7 +229,7 @@ class ProtocolParityIT {
                 "application/x-protobuf",
                 IngestRequest.newBuilder().addLogs(nativeProto(service)).build().toByteArray()));
     for (var encoding : List.of("gzip", "zstd", "deflate", "snappy")) {
-      entrances.put(
+      protocols.put(
           "native JSON, " + encoding,
           (service, _) ->
               post(
@@ -238,19 +241,19 @@ class ProtocolParityIT {
     }
     for (var port : List.of(gateway.http("/v1/logs"), gateway.otlp("/v1/logs"))) {
       boolean first = port.getPort() == gateway.httpPort();
-      entrances.put(
+      protocols.put(
           "OTLP protobuf" + (first ? "" : " on its own port"),
           (service, _) -> post(port, "application/x-protobuf", unchecked(service).toByteArray()));
-      entrances.put(
+      protocols.put(
           "OTLP JSON" + (first ? "" : " on its own port"),
           (service, _) -> post(port, "application/json", utf8(otlpJson(service))));
     }
-    entrances.put(
+    protocols.put(
         "OTLP gRPC",
         (service, channel) -> {
           var _ = LogsServiceGrpc.newBlockingStub(channel).export(unchecked(service));
         });
-    entrances.put(
+    protocols.put(
         "native gRPC",
         (service, channel) ->
             assertThat(
@@ -258,8 +261,8 @@ class ProtocolParityIT {
                         .ingest(IngestRequest.newBuilder().addLogs(nativeProto(service)).build())
                         .getAccepted())
                 .isEqualTo(1));
-    entrances.put("native gRPC stream", ProtocolParityIT::stream);
-    return entrances;
+    protocols.put("native gRPC stream", ProtocolParityIT::stream);
+    return protocols;
   }
 
   private static ExportLogsServiceRequest unchecked(String service) {
@@ -306,7 +309,9 @@ class ProtocolParityIT {
     return text.getBytes(UTF_8);
   }
 
-  /** The row without what must differ: its identity, its receipt, and its service. */
+  /**
+   * Returns the row without the columns that must differ: its id, its receive time and its service.
+   */
   private static Map<String, String> row(JsonNode stored) {
     var row = new TreeMap<String, String>();
     for (var column : stored.properties()) {
@@ -331,9 +336,9 @@ class ProtocolParityIT {
   Stream<DynamicTest> sameRecord_everyProtocol_sameRow() {
     var channel =
         ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
-    var entrances = protocols();
+    var protocols = protocols();
     var reference = Gateway.service("protocol");
-    entrances.get("OTLP protobuf").accept(reference, channel);
+    protocols.get("OTLP protobuf").accept(reference, channel);
     var expected = row(gateway.awaitStored(reference, 1).getFirst());
     assertThat(expected)
         .containsEntry("Timestamp", Long.toString(TIME))
@@ -342,24 +347,24 @@ class ProtocolParityIT {
         .containsEntry(
             "LogAttributes",
             "{double=0.5, empty=, int=-9223372036854775808, list=[1,\"x\"], text=t, unset=, yes=true}");
-    return entrances.entrySet().stream()
+    return protocols.entrySet().stream()
         .map(
-            entrance ->
+            protocol ->
                 DynamicTest.dynamicTest(
-                    entrance.getKey(),
+                    protocol.getKey(),
                     () -> {
                       var service = Gateway.service("protocol");
-                      entrance.getValue().accept(service, channel);
+                      protocol.getValue().accept(service, channel);
                       assertThat(row(gateway.awaitStored(service, 1).getFirst()))
                           .isEqualTo(expected);
                     }))
         .onClose(channel::shutdownNow);
   }
 
-  /** What is empty is not there, whoever says so. */
+  /** An empty field is equivalent to an absent field in every protocol. */
   @Test
   void emptyFields_jsonAndProtobuf_sameRowsAndRejections() {
-    var service = Gateway.service("entrance-empty");
+    var service = Gateway.service("protocol-empty");
     var json =
         """
         [{"service":"","host":"","resource":{"service.name":"%1$s"},"body":""},
@@ -386,7 +391,7 @@ class ProtocolParityIT {
     assertThat(withoutTimes(rows.get(1))).isEqualTo(withoutTimes(rows.get(0)));
   }
 
-  // ---- app logs, which know fewer fields and no time over gRPC
+  // ---- legacy logs, which have fewer fields and no time over gRPC
 
   private static Map<String, String> withoutTimes(JsonNode stored) {
     var row = row(stored);
@@ -404,36 +409,36 @@ class ProtocolParityIT {
         """
         {"app_id":"%s","level":"ERROR","message":"card \\"declined\\"","source":"web-1",
          "environment":"test","metadata":{"order":"4711"},"trace_id":"%s","user_id":"u1"}""";
-    var reference = Gateway.service("app-entrance");
+    var reference = Gateway.service("app-protocol");
     gateway.postLogs(
         """
         {"service":"%s","severity":"ERROR","body":"card \\"declined\\"","trace_id":"%s",
          "attributes":{"source":"web-1","environment":"test","user_id":"u1","order":"4711"}}"""
             .formatted(reference, Otlp.TRACE_ID));
     var expected = withoutTimes(gateway.awaitStored(reference, 1).getFirst());
-    var entrances = new LinkedHashMap<String, BiConsumer<String, Channel>>();
-    entrances.put(
+    var protocols = new LinkedHashMap<String, BiConsumer<String, Channel>>();
+    protocols.put(
         "JSON object",
         (service, _) ->
             post(logs, "application/json", utf8(json.formatted(service, Otlp.TRACE_ID))));
-    entrances.put(
+    protocols.put(
         "JSON array",
         (service, _) ->
             post(
                 logs,
                 "application/json",
                 utf8("[" + json.formatted(service, Otlp.TRACE_ID) + "]")));
-    entrances.put(
+    protocols.put(
         "protobuf",
         (service, _) -> post(logs, "application/x-protobuf", entry(service).toByteArray()));
-    entrances.put(
+    protocols.put(
         "protobuf batch",
         (service, _) ->
             post(
                 logs,
                 "application/x-protobuf-batch",
                 LogEntryBatch.newBuilder().addEntries(entry(service)).build().toByteArray()));
-    entrances.put(
+    protocols.put(
         "gRPC",
         (service, to) ->
             assertThat(
@@ -453,14 +458,14 @@ class ProtocolParityIT {
                                 .build())
                         .getAccepted())
                 .isEqualTo(1));
-    return entrances.entrySet().stream()
+    return protocols.entrySet().stream()
         .map(
-            entrance ->
+            protocol ->
                 DynamicTest.dynamicTest(
-                    entrance.getKey(),
+                    protocol.getKey(),
                     () -> {
-                      var service = Gateway.service("app-entrance");
-                      entrance.getValue().accept(service, channel);
+                      var service = Gateway.service("app-protocol");
+                      protocol.getValue().accept(service, channel);
                       assertThat(withoutTimes(gateway.awaitStored(service, 1).getFirst()))
                           .isEqualTo(expected);
                     }))

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
-/** {@code GET /api/v1/logs}. */
+/** Tests {@code GET /api/v1/logs}. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class QueryIT {
   private final Gateway gateway = Gateway.shared();
@@ -117,7 +117,7 @@ class QueryIT {
         "min_severity=INFO4                   | 3",
         "span_id=00F067AA0BA902B7             | 3",
       })
-  void get_filters_onlyWhatMatchesNewestFirst(String filters, String expected) {
+  void get_filters_returnMatchingLogsNewestFirst(String filters, String expected) {
     assertThat(found(filters)).isEqualTo(expected);
   }
 
@@ -172,7 +172,7 @@ class QueryIT {
       list(page).forEach(log -> seen.add(Integer.valueOf(log.get("body").asString())));
       cursor = page.has("next_cursor") ? "&cursor=" + page.get("next_cursor").asString() : "";
       pages++;
-      post(paged, 10_000 + 10 * pages, 10); // as old, but accepted later
+      post(paged, 10_000 + 10 * pages, 10); // same time, but accepted later
     } while (!cursor.isEmpty() && pages < 50);
 
     assertThat(new HashSet<>(seen)).hasSameSizeAs(seen);
@@ -240,7 +240,7 @@ class QueryIT {
         "servise=typo",
         "service=a&service=b",
       })
-  void get_badParameter_is400AndSaysWhich(String query) {
+  void get_badParameter_is400NamingIt(String query) {
     var response = query(query);
 
     assertThat(response.statusCode()).isEqualTo(400);
@@ -263,9 +263,9 @@ class QueryIT {
     assertThat(Gateway.send(request, BodyHandlers.ofString()).statusCode()).isEqualTo(400);
   }
 
-  /** At the edge of what is allowed: the store takes the question. */
+  /** Queries at the maximum size are accepted by the store. */
   @Test
-  void get_longestQueries_areAnswered() {
+  void get_longestQueries_areAccepted() {
     assertThat(logs("text=" + encoded('"' + "é.".repeat(512) + '"'))).isEmpty();
     assertThat(logs("text=" + encoded("word ".repeat(2000)))).isEmpty();
     var values = new StringBuilder("k in [");

@@ -6,7 +6,10 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 
-/** A gRPC message of a client that has no classes for it, or means to send something else. */
+/**
+ * A marshaller of raw gRPC messages, for clients without generated classes and for invalid
+ * messages.
+ */
 final class RawBytesMarshaller implements MethodDescriptor.Marshaller<byte[]> {
   @Override
   public InputStream stream(byte[] value) {

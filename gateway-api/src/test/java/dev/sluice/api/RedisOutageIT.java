@@ -26,7 +26,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What clients are told while nothing can be made safe, and that it passes. */
+/** Checks the responses while the gateway cannot store durable logs, and after recovery. */
 class RedisOutageIT {
   private static final Duration SOON = Duration.ofSeconds(30);
 
@@ -148,14 +148,14 @@ class RedisOutageIT {
     }
   }
 
-  /** What can be told without reading a body is told; the rest is not worth reading. */
+  /** Errors that are known from the headers are reported before the outage; bodies are not read. */
   @Test
-  void post_invalidHeaders_isRefusedPermanentlyDuringOutage() {
+  void post_invalidHeaders_isRejectedPermanentlyDuringOutage() {
     await().atMost(SOON).until(() -> gateway.postLogs("{\"body\":").statusCode() == 503);
-    var what = log("lost").getBytes(UTF_8);
+    var body = log("lost").getBytes(UTF_8);
     var path = gateway.http("/api/v1/logs");
-    assertThat(gateway.post(path, "text/plain", what).statusCode()).isEqualTo(415);
-    assertThat(gateway.post(path, "application/json", what, "sluice-ack", "x").statusCode())
+    assertThat(gateway.post(path, "text/plain", body).statusCode()).isEqualTo(415);
+    assertThat(gateway.post(path, "application/json", body, "sluice-ack", "x").statusCode())
         .isEqualTo(400);
   }
 

@@ -35,7 +35,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Logs are found by what they mean, through real engines and the model in the jar. */
+/** Tests the search by meaning with real engines and the bundled model. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SearchIT {
   private static final JsonMapper JSON = new JsonMapper();
@@ -68,7 +68,7 @@ class SearchIT {
           "rotated keys",
           "wrote a report");
 
-  /** As many of a kind that what they differ by is a value, and each asked for by its own. */
+  /** Several logs of each template, which differ only in a value; each is found by its value. */
   private static final List<String> IDENTIFIED =
       Stream.of(
               "peer %s answered slowly; 10.250.19.102 10.250.19.103 10.250.19.104",
@@ -85,10 +85,10 @@ class SearchIT {
   private final Gateway gateway = Gateway.shared();
   private final String service = Gateway.service("search");
 
-  /** With the planted log among those of a hundred other templates. */
+  /** The service of a planted log among the logs of a hundred other templates. */
   private final String crowd = Gateway.service("search");
 
-  /** With logs of several levels and times. */
+  /** The service of logs with several severities and times. */
   private final String pumps = Gateway.service("search");
 
   private final Instant now = Instant.now();
@@ -130,7 +130,7 @@ class SearchIT {
               var all = JSON.createObjectNode().put("query", "anything").put("service", crowd);
               assertThat(Gateway.json(post(all.put("limit", 100).toString())).path("templates"))
                   .hasSizeGreaterThan(80);
-              // what it became is known
+              // the merge of the templates is visible
               assertThat(Gateway.json(post(all.put("query", "fztu").toString())).path("logs"))
                   .hasSize(1);
               assertThat(pumps("{}")).hasSize(3);
@@ -142,7 +142,7 @@ class SearchIT {
     return log.put("timestamp", at.toString()).put("body", body);
   }
 
-  /** Each with its length as an attribute. */
+  /** Returns the logs as NDJSON, each with its length as an attribute. */
   private static String lines(String of, String... bodies) {
     var array = JSON.createArrayNode();
     for (var body : bodies) {
@@ -180,8 +180,8 @@ class SearchIT {
 
   @Test
   void search_queryWithoutSharedTerms_findsPlantedLogInTopThree() {
-    var asked = JSON.createObjectNode().put("query", "why is the storage exhausted");
-    var answer = Gateway.json(post(asked.put("service", crowd).toString()));
+    var request = JSON.createObjectNode().put("query", "why is the storage exhausted");
+    var answer = Gateway.json(post(request.put("service", crowd).toString()));
 
     assertThat(templates(answer).subList(0, 3))
         .contains("EXT4-fs error: no space left on device sdc1");
@@ -195,9 +195,9 @@ class SearchIT {
     try {
       var stub = LogServiceGrpc.newBlockingStub(channel);
       var filter = Filter.newBuilder().setService(service);
-      var asked = SearchRequest.newBuilder().setQuery("payment 9f3c77aa10be").setFilter(filter);
+      var request = SearchRequest.newBuilder().setQuery("payment 9f3c77aa10be").setFilter(filter);
 
-      var answer = stub.search(asked.setLimit(2).build());
+      var answer = stub.search(request.setLimit(2).build());
 
       assertThat(answer.getTemplatesList()).hasSize(2);
       assertThat(answer.getTemplates(0).getMatchedList())
@@ -206,7 +206,7 @@ class SearchIT {
           .isEqualTo("payment 9f3c77aa10be authorised");
       assertThat(answer.getTemplates(0).getSparklineCount()).isEqualTo(30);
       assertThat(answer.getLogsList()).hasSize(1);
-      assertThat(stub.search(asked.setCursor(answer.getNextCursor()).build()).getTemplatesList())
+      assertThat(stub.search(request.setCursor(answer.getNextCursor()).build()).getTemplatesList())
           .doesNotContainAnyElementsOf(answer.getTemplatesList());
       for (var bad :
           List.of(
@@ -289,7 +289,8 @@ class SearchIT {
   }
 
   /**
-   * The model tells that it is no word; that no template of today has it is known a little later.
+   * The model shows that the value is not a word; that no current template has it is known a little
+   * later.
    */
   @ParameterizedTest
   @ValueSource(strings = {"and what else did deadbeef", "tell me everything about qwop"})
@@ -304,9 +305,9 @@ class SearchIT {
             .filter(body -> body.contains(words.getLast()))
             .findFirst()
             .orElseThrow();
-    var asked = JSON.createObjectNode().put("query", query).put("service", crowd);
+    var request = JSON.createObjectNode().put("query", query).put("service", crowd);
 
-    var answer = Gateway.json(post(asked.put("mode", mode).toString()));
+    var answer = Gateway.json(post(request.put("mode", mode).toString()));
 
     assertThat(answer.path("logs"))
         .as(mode)
@@ -349,8 +350,8 @@ class SearchIT {
   }
 
   private ObjectNode ofPumps(String fields) {
-    var question = JSON.createObjectNode().put("query", "how are the pumps").put("service", pumps);
-    return question.setAll((ObjectNode) Gateway.json(fields));
+    var request = JSON.createObjectNode().put("query", "how are the pumps").put("service", pumps);
+    return request.setAll((ObjectNode) Gateway.json(fields));
   }
 
   private List<String> pumps(String fields) {
@@ -379,7 +380,7 @@ class SearchIT {
     assertThat(pumps("{\"from\":\"%s\"}".formatted(now.plus(Duration.ofDays(1))))).isEmpty();
   }
 
-  /** The stuck one came now, an hour ago and two days ago. */
+  /** The stuck valve has logs now, an hour ago and two days ago. */
   @Test
   void search_sparkline_addsUpToTheCount() {
     var answer = Gateway.json(post(ofPumps("{\"severity\":\"ERROR\"}").toString()));
@@ -411,24 +412,24 @@ class SearchIT {
   }
 
   private List<String> pumpsByGrpc(Filter.Builder filter) {
-    var asked = SearchRequest.newBuilder().setQuery("how are the pumps");
-    return overGrpc(asked.setFilter(filter.setService(pumps)).build()).getTemplatesList().stream()
+    var request = SearchRequest.newBuilder().setQuery("how are the pumps");
+    return overGrpc(request.setFilter(filter.setService(pumps)).build()).getTemplatesList().stream()
         .map(template -> template.getSamples(0).getBody())
         .toList();
   }
 
-  private SearchResponse overGrpc(SearchRequest asked) {
+  private SearchResponse overGrpc(SearchRequest request) {
     var channel =
         ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
     try {
-      return LogServiceGrpc.newBlockingStub(channel).search(asked);
+      return LogServiceGrpc.newBlockingStub(channel).search(request);
     } finally {
       channel.shutdownNow();
     }
   }
 
   @Test
-  void searchOverGrpc_tooLong_isRefused() {
+  void searchOverGrpc_tooLong_isRejected() {
     for (int length : new int[] {1001, 100_000}) {
       assertRefused(length, Status.Code.INVALID_ARGUMENT);
     }
@@ -436,8 +437,8 @@ class SearchIT {
   }
 
   private void assertRefused(int length, Status.Code code) {
-    var asked = SearchRequest.newBuilder().setQuery("a".repeat(length)).build();
-    assertThatThrownBy(() -> overGrpc(asked))
+    var request = SearchRequest.newBuilder().setQuery("a".repeat(length)).build();
+    assertThatThrownBy(() -> overGrpc(request))
         .isInstanceOfSatisfying(
             StatusRuntimeException.class, e -> assertThat(e.getStatus().getCode()).isEqualTo(code));
   }
@@ -482,12 +483,15 @@ class SearchIT {
   }
 
   @Test
-  void search_tooLong_isRefused() {
+  void search_tooLong_isRejected() {
     assertThat(post("{\"query\":\"" + "a".repeat(1001) + "\"}").statusCode()).isEqualTo(400);
     assertThat(post("{\"query\":\"" + "a".repeat(100_000) + "\"}").statusCode()).isEqualTo(413);
   }
 
-  /** One that no text has, one that does not go on, and one that ends too soon. */
+  /**
+   * An invalid start byte, an invalid continuation byte, truncated and overlong sequences, and a
+   * surrogate.
+   */
   @ParameterizedTest
   @ValueSource(strings = {"ff", "c328", "e282", "c0af", "eda080"})
   void search_invalidUtf8_isMalformed(String bytes) {
@@ -495,11 +499,11 @@ class SearchIT {
     var whole = new ByteArrayOutputStream();
     body.forEach(whole::writeBytes);
 
-    for (var door : List.of("/api/v1/logs/search", "/api/logs/search")) {
-      var response = gateway.post(gateway.http(door), "application/json", whole.toByteArray());
+    for (var path : List.of("/api/v1/logs/search", "/api/logs/search")) {
+      var response = gateway.post(gateway.http(path), "application/json", whole.toByteArray());
 
       assertThat(response.statusCode()).as(response.body()).isEqualTo(400);
-      assertThat(response.body()).contains("body is no JSON object in UTF-8");
+      assertThat(response.body()).contains("body is not a JSON object in UTF-8");
     }
   }
 
@@ -527,7 +531,7 @@ class SearchIT {
         "🎉 {{7*7}} ${jndi:ldap://x}",
         "%s %d \\\\ *"
       })
-  void search_anyQuery_isAnswered(String query) {
+  void search_anyQuery_succeeds(String query) {
     for (var mode : List.of("hybrid", "semantic", "keyword")) {
       var response = post("{\"query\":\"%s\",\"mode\":\"%s\"}".formatted(query, mode));
 

@@ -47,8 +47,8 @@ import reactor.netty.DisposableServer;
 import reactor.netty.http.server.HttpServer;
 
 /**
- * A spool that takes longer than the client is let wait: the client is told to come again, and what
- * is on its way is counted and held until it has arrived.
+ * Checks a spool that takes longer than the ack timeout: the client gets a retryable error, and the
+ * append in progress is counted and its memory held until it completes.
  */
 class SlowSpoolTest {
   private static final Duration ACK_TIMEOUT = Duration.ofMillis(200);
@@ -187,7 +187,8 @@ class SlowSpoolTest {
       socket.setSoTimeout(20_000);
       var post = "POST " + path + " HTTP/1.1\r\nHost: gateway\r\n" + headers + "\r\n" + body;
       socket.getOutputStream().write(post.getBytes(UTF_8));
-      return new String(socket.getInputStream().readAllBytes(), UTF_8); // until we are shut out
+      // until the gateway closes the connection
+      return new String(socket.getInputStream().readAllBytes(), UTF_8);
     }
   }
 
@@ -201,13 +202,13 @@ class SlowSpoolTest {
 
     assertThat(answer)
         .startsWith("HTTP/1.1 408 ")
-        .contains("\"type\":\"/api/problems/request-timeout\"", "did not come within 50 ms")
+        .contains("\"type\":\"/api/problems/request-timeout\"", "was not complete within 50 ms")
         .containsIgnoringCase("connection: close");
     assertThat(budget.used()).isZero();
     assertThat(spool.appendCalled).isFalse();
   }
 
-  /** Clients of OTLP would not send it again after 408. */
+  /** OTLP clients do not retry after 408. */
   @ParameterizedTest
   @ValueSource(strings = {"application/json", "application/x-protobuf"})
   void otlp_bodyTimesOut_is503WithRetryAfterAndConnectionIsClosed(String type) throws IOException {
@@ -219,14 +220,14 @@ class SlowSpoolTest {
 
     assertThat(answer)
         .startsWith("HTTP/1.1 503 ")
-        .contains("did not come within 50 ms")
+        .contains("was not complete within 50 ms")
         .containsIgnoringCase("retry-after: 1")
         .containsIgnoringCase("connection: close");
     assertThat(budget.used()).isZero();
   }
 
   @Test
-  void post_spoolUnavailable_isRefusedWithoutReadingBody() throws IOException {
+  void post_spoolUnavailable_isRejectedWithoutReadingBody() throws IOException {
     spool.spoolStatus = new Spool.SpoolStatus("away", null, 0, 0);
     fixture.admission().start();
 
@@ -237,7 +238,7 @@ class SlowSpoolTest {
         .startsWith("HTTP/1.1 503 ")
         .containsIgnoringCase("retry-after: 1")
         .contains("/api/problems/spool-unavailable");
-    assertThat(budget.released()).isZero(); // nothing was ever held
+    assertThat(budget.released()).isZero(); // no memory was ever reserved
     assertThat(meters.get("sluice.ingest.shed").counter().count()).isEqualTo(1);
   }
 
@@ -263,7 +264,10 @@ class SlowSpoolTest {
     }
   }
 
-  /** Logs that were answered already still count, else a spool that is away would fill the heap. */
+  /**
+   * Logs whose response was sent still count, since an unavailable spool would otherwise fill the
+   * heap.
+   */
   @Test
   void post_ackAcceptedWhileSpoolBlocked_isAcceptedUntilMemoryIsFullThen503() {
     var statuses = new ArrayList<Integer>();
@@ -280,7 +284,7 @@ class SlowSpoolTest {
       statuses.add(response.statusCode());
     }
 
-    // each counts for its logs and for a kilobyte of what is around them
+    // each request counts for its logs and one kilobyte of overhead
     assertThat(statuses.indexOf(503)).isBetween(900, 1_023);
     assertThat(statuses.subList(0, statuses.indexOf(503))).containsOnly(202);
     assertThat(statuses.subList(statuses.indexOf(503), statuses.size())).contains(503);
@@ -290,7 +294,7 @@ class SlowSpoolTest {
     assertThat(records("http-json", "accepted")).isEqualTo(statuses.indexOf(503));
   }
 
-  /** Answers when the test lets it. */
+  /** A spool that completes appends on request of the test. */
   private static final class BlockedSpool implements Spool {
     private final CompletableFuture<AppendResult> appendResult = new CompletableFuture<>();
     private volatile boolean appendCalled;

@@ -28,18 +28,18 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** {@code make eval} against real gateways: one that runs already, and one that it starts. */
+/** Tests {@code make eval} with real gateways: one that is running, and one that it starts. */
 @Timeout(180)
 class TemplateEvaluationIT {
-  private static final Pattern OWN =
-      Pattern.compile("a gateway of its own is at \\S+, with (\\S+)");
+  private static final Pattern TEMPORARY_GATEWAY =
+      Pattern.compile("temporary gateway at \\S+, data in (\\S+)");
   private static final int ROUNDS = 40;
 
   @TempDir Path folder;
 
   private final Gateway gateway = Gateway.shared();
   private final String service = Gateway.service("eval");
-  private final ByteArrayOutputStream said = new ByteArrayOutputStream();
+  private final ByteArrayOutputStream output = new ByteArrayOutputStream();
   private Path logs;
   private Path results;
 
@@ -49,7 +49,7 @@ class TemplateEvaluationIT {
     results = folder.resolve("results");
   }
 
-  /** Of long ago, and not in the order of time. */
+  /** Returns a log line with a time in 2005; the lines are not in time order. */
   private String line(int i, String truth, String body) {
     return """
         {"timestamp":"2005-%02d-%02dT04:47:44.000Z","severity":"WARN","service":"%s","host":"h-1",\
@@ -72,7 +72,7 @@ class TemplateEvaluationIT {
   }
 
   private int run(List<Object> options, Object... gateway) throws InterruptedException {
-    var stream = new PrintStream(said, true, UTF_8);
+    var stream = new PrintStream(output, true, UTF_8);
     var arguments = new ArrayList<>(options);
     arguments.addAll(List.of(logs, results));
     arguments.addAll(List.of(gateway));
@@ -84,7 +84,10 @@ class TemplateEvaluationIT {
     return Files.readAllLines(results.resolve(name)).stream().map(Gateway::json).toList();
   }
 
-  /** Of those lines that have a true template, whether it and the found one go together. */
+  /**
+   * Asserts that lines have the same predicted template exactly when they have the same true
+   * template.
+   */
   private static void assertSameGroups(List<JsonNode> results) {
     var found = new HashMap<String, Set<String>>();
     for (var result : results) {
@@ -97,11 +100,11 @@ class TemplateEvaluationIT {
   }
 
   @Test
-  void run_gatewayThatRuns_findsTheTemplates() throws Exception {
+  void run_runningGateway_findsTheTemplates() throws Exception {
     Files.write(logs.resolve("a.ndjson"), lines());
     Files.write(logs.resolve("b.ndjson"), lines().reversed());
 
-    assertThat(run(gateway.http("/"))).as(said.toString(UTF_8)).isZero();
+    assertThat(run(gateway.http("/"))).as(output.toString(UTF_8)).isZero();
 
     assertThat(results("a.ndjson"))
         .extracting(result -> result.get("template_id").asString())
@@ -118,7 +121,7 @@ class TemplateEvaluationIT {
 
     run(gateway.http("/"));
 
-    // the gateway would ignore the truth, but for this
+    // this metric shows that the true template was not sent, as the gateway ignores unknown fields
     assertThat(unknownFields()).isEqualTo(unknown);
     var rows = gateway.storedRows(service);
     assertThat(rows).hasSize(3 * ROUNDS);
@@ -134,10 +137,10 @@ class TemplateEvaluationIT {
 
   private double unknownFields() {
     double count = gateway.meter("sluice_ingest_unknown_fields_total{protocol=\"http-ndjson\"}");
-    return Double.isNaN(count) ? 0 : count; // it exists from the first log on
+    return Double.isNaN(count) ? 0 : count; // the counter is created with the first unknown field
   }
 
-  private String question(String id, String query) {
+  private String queryLine(String id, String query) {
     return "{\"id\":\"%s\",\"query\":\"%s\",\"service\":\"%s\",\"relevant\":[]}"
         .formatted(id, query, service);
   }
@@ -145,16 +148,16 @@ class TemplateEvaluationIT {
   @Test
   void run_searchQueries_rankTrueTemplatesFirst() throws Exception {
     Files.write(logs.resolve("a.ndjson"), lines());
-    var questions = folder.resolve("questions");
+    var queries = folder.resolve("queries");
     Files.write(
-        questions,
-        List.of(question("one", "storage exhausted"), question("two", "bounced e-mail message")));
+        queries,
+        List.of(queryLine("one", "storage exhausted"), queryLine("two", "bounced e-mail message")));
 
-    assertThat(run(List.of("--queries", questions), gateway.http("/")))
-        .as(said.toString(UTF_8))
+    assertThat(run(List.of("--queries", queries), gateway.http("/")))
+        .as(output.toString(UTF_8))
         .isZero();
 
-    assertThat(said.toString(UTF_8)).contains("2 questions asked");
+    assertThat(output.toString(UTF_8)).contains("2 queries sent");
     var answers = results("search.ndjson");
     assertThat(answers)
         .extracting(answer -> answer.get("id").asString())
@@ -174,12 +177,12 @@ class TemplateEvaluationIT {
   @Test
   void run_emptySearchQuery_sendsNothing() throws Exception {
     Files.write(logs.resolve("a.ndjson"), lines());
-    var questions = folder.resolve("questions");
-    Files.write(questions, List.of(question("one", "storage exhausted"), question("two", "")));
+    var queries = folder.resolve("queries");
+    Files.write(queries, List.of(queryLine("one", "storage exhausted"), queryLine("two", "")));
 
-    assertThat(run(List.of("--queries", questions), gateway.http("/"))).isEqualTo(2);
+    assertThat(run(List.of("--queries", queries), gateway.http("/"))).isEqualTo(2);
 
-    assertThat(said.toString(UTF_8)).contains("questions:2: has no id or no query");
+    assertThat(output.toString(UTF_8)).contains("queries:2: has no id or no query");
     assertThat(gateway.count(service)).isZero();
   }
 
@@ -191,8 +194,9 @@ class TemplateEvaluationIT {
 
     assertThat(run(gateway.http("/"))).isEqualTo(1);
 
-    assertThat(said.toString(UTF_8))
-        .contains("a.ndjson:2: rejected: severity is unknown", "a.ndjson: 1 lines were not taken");
+    assertThat(output.toString(UTF_8))
+        .contains(
+            "a.ndjson:2: rejected: severity is unknown", "a.ndjson: 1 lines were not accepted");
     var results = results("a.ndjson");
     assertThat(results).hasSize(3 * ROUNDS + 1);
     assertThat(results.get(1).get("predicted").isNull()).isTrue();
@@ -203,10 +207,10 @@ class TemplateEvaluationIT {
   void run_noGateway_startsOneAndCleansUp() throws Exception {
     Files.write(logs.resolve("a.ndjson"), lines());
 
-    assertThat(run(startGateway())).as(said.toString(UTF_8)).isZero();
+    assertThat(run(startGateway())).as(output.toString(UTF_8)).isZero();
 
     assertSameGroups(results("a.ndjson"));
-    var own = OWN.matcher(said.toString(UTF_8));
+    var own = TEMPORARY_GATEWAY.matcher(output.toString(UTF_8));
     assertThat(own.find()).isTrue();
     assertThat(Path.of(own.group(1))).doesNotExist();
     assertThat(ProcessHandle.current().descendants().map(process -> process.info().commandLine()))
@@ -220,15 +224,15 @@ class TemplateEvaluationIT {
         new ArrayList<>(List.of(java(), "-cp", classPath(), "dev.sluice.demo.TemplateEvaluation"));
     command.addAll(List.of(logs.toString(), results.toString()));
     Stream.of(startGateway()).map(Object::toString).forEach(command::add);
-    command.add("--sluice.roles=ingest"); // nothing is ever stored, so it waits
+    command.add("--sluice.roles=ingest"); // no log is ever stored, so the evaluation waits
     var builder = new ProcessBuilder(command).redirectErrorStream(true);
-    // with these it would not get ready
+    // a gateway with these variables would not become ready
     builder
         .environment()
         .putAll(Map.of("SLUICE_SPOOL", "redis", "SLUICE_REDIS_URL", "redis://x:1"));
     var tool = builder.start();
     try (BufferedReader out = tool.inputReader(UTF_8)) {
-      var own = OWN.matcher("");
+      var own = TEMPORARY_GATEWAY.matcher("");
       for (String line; !own.find() && (line = out.readLine()) != null; ) {
         own.reset(line);
       }

@@ -31,11 +31,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Templates on the way back: of the logs that have them, and by themselves.
+ * Tests templates in queries: as a field of logs, and by themselves.
  *
- * <p>A day of 2019 that no other test has: {@code user ann} and {@code user bob} came until nine
- * o'clock, when they became {@code user <*>}; {@code stopped} came before nine, {@code started}
- * from then on.
+ * <p>The logs are of a day in 2019 that no other test uses: {@code user ann} and {@code user bob}
+ * have logs until nine o'clock, when they are merged into {@code user <*>}; {@code stopped} has
+ * logs before nine, {@code started} from nine on.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class TemplatesIT {
@@ -48,7 +48,7 @@ class TemplatesIT {
   private final UUID stopped = id("stopped");
   private final UUID started = id("started");
 
-  /** Of a text that no other test has. */
+  /** Returns the id of a template text that no other test uses. */
   private UUID id(String text) {
     return ContentId.of(text(text));
   }
@@ -71,7 +71,7 @@ class TemplatesIT {
     log("2019-05-06 09:00:00", service, 9, "user ann", users);
     log("2019-05-06 09:10:00", other, 9, "user carl", users);
     log("2019-05-06 09:20:00", service, 9, "started", started);
-    log("2019-05-06 09:30:00", service, 9, "nothing told", none);
+    log("2019-05-06 09:30:00", service, 9, "no template", none);
   }
 
   private void template(String text, UUID into) {
@@ -120,11 +120,11 @@ class TemplatesIT {
     return Gateway.send(request, BodyHandlers.ofString());
   }
 
-  // ---- by themselves
+  // ---- template lists
 
   private static final String NINE = "from=2019-05-06T09:00:00Z&to=2019-05-06T10:00:00Z";
 
-  /** The templates of this test, by their texts. */
+  /** Returns the texts of the templates of this test. */
   private List<String> texts(String query) {
     return list(ask("/api/v1/templates?limit=1000&" + query).get("templates")).stream()
         .map(template -> template.get("template").asString())
@@ -198,7 +198,9 @@ class TemplatesIT {
     assertThat(Instant.parse(now.get("to").asString())).isAfter(Instant.now());
   }
 
-  /** From the message to its template, nothing put there by hand. */
+  /**
+   * Covers the complete path from the message to its template, without rows inserted by the test.
+   */
   @Test
   void templates_ingestedLogs_areListed() {
     var own = Gateway.service("templates-own");
@@ -250,7 +252,7 @@ class TemplatesIT {
     assertThat(Gateway.json(response).get("detail").asString().replace(",", "")).contains(detail);
   }
 
-  // ---- one of them
+  // ---- single templates
 
   @Test
   void template_anyMergedMember_resolvesToCanonical() {
@@ -311,9 +313,9 @@ class TemplatesIT {
     assertThat(response.headers().firstValue("Allow")).hasValue("GET");
   }
 
-  // ---- by search
+  // ---- search
 
-  /** Of all it says, {@code bob} is in one that is no more. */
+  /** The word {@code bob} is only in a template that was merged. */
   @Test
   void search_mergedTemplates_areOneHitWithAllLogs() {
     await()
@@ -336,15 +338,14 @@ class TemplatesIT {
   }
 
   private List<JsonNode> search(String query) {
-    var question = "{\"query\":\"%s\",\"service\":\"%s\",\"samples\":10}".formatted(query, service);
+    var body = "{\"query\":\"%s\",\"service\":\"%s\",\"samples\":10}".formatted(query, service);
     var response =
-        gateway.post(
-            gateway.http("/api/v1/logs/search"), "application/json", question.getBytes(UTF_8));
+        gateway.post(gateway.http("/api/v1/logs/search"), "application/json", body.getBytes(UTF_8));
     assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
     return list(Gateway.json(response).get("templates"));
   }
 
-  // ---- of logs
+  // ---- templates of logs
 
   @Test
   void logs_ofMergedTemplates_haveCanonicalTemplateId() {

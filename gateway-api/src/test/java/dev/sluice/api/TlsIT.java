@@ -36,9 +36,9 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
 
 /**
- * One certificate on all doors: a gateway that takes logs by TLS into the spool of the shared one,
- * which delivers them. Kept until the JVM ends: to close it would stop the event loops, which all
- * gateways of a JVM share.
+ * Tests one certificate on all ports: a gateway that ingests over TLS into the spool of the shared
+ * gateway, which delivers. It is kept until the JVM ends, because closing it would stop the event
+ * loops that all gateways of a JVM share.
  */
 class TlsIT {
   private static final String JSON = "application/json";
@@ -76,7 +76,7 @@ class TlsIT {
             "--sluice.clickhouse.url=" + SharedEngines.clickHouse().url());
   }
 
-  /** The JDK makes one only by its tool. */
+  /** Creates a certificate with keytool, since the JDK has no API for it. */
   private static Path certificate() throws IOException, InterruptedException {
     var store = folder.resolve("gateway.p12");
     var keytool =
@@ -155,10 +155,10 @@ class TlsIT {
     gateway.awaitStored(service, 1);
   }
 
-  /** Far more than the limit: the client is still sending when it is answered. */
+  /** The body is far above the limit, so the client is still sending when it gets the response. */
   @ParameterizedTest
   @MethodSource("endpoints")
-  void post_answeredWhileSending_isReadAndNextRequestSucceeds(Version version, int port)
+  void post_respondedWhileSending_isReadAndNextRequestSucceeds(Version version, int port)
       throws Exception {
     var block = new byte[1 << 20];
     try (var client = client(version)) {
@@ -183,7 +183,7 @@ class TlsIT {
   }
 
   @Test
-  void get_inPlainText_isNotAnswered() {
+  void get_inPlainText_hasNoResponse() {
     for (int port : List.of(httpPort(), OtlpPort.of(application))) {
       var plain = HttpRequest.newBuilder(URI.create("http://localhost:" + port + "/")).build();
 

@@ -26,7 +26,7 @@ import reactor.netty.ByteBufMono;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.client.HttpClientResponse;
 
-/** Every version of HTTP on every port, in plain text; {@link TlsIT} has the same with TLS. */
+/** Tests every HTTP version on every port in plain text; {@link TlsIT} tests them with TLS. */
 class TransportIT {
   private static final String JSON = "application/json";
 
@@ -62,7 +62,7 @@ class TransportIT {
     gateway.awaitStored(service, 2);
   }
 
-  /** The JDK's client asks for HTTP/2 with its first request, whatever that is. */
+  /** The HTTP client of the JDK requests an upgrade to HTTP/2 with its first request. */
   @Test
   void get_upgradeRequest_switchesToHttp2() throws Exception {
     try (var client = HttpClient.newHttpClient()) {
@@ -81,7 +81,7 @@ class TransportIT {
     }
   }
 
-  /** A body that came with the question would be collected outside all limits. */
+  /** The body of an upgrade request would be buffered outside of all limits. */
   @ParameterizedTest
   @ValueSource(ints = {1, 100_000, 5_000_000})
   void post_upgradeRequestWithBody_isAcceptedOverHttp11(int size) throws Exception {

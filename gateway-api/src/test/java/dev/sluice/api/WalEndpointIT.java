@@ -10,7 +10,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
-/** {@code /actuator/wal}, of a gateway that has nothing but its write-ahead log. */
+/** Tests {@code /actuator/wal} of a gateway whose only spool is the write-ahead log. */
 class WalEndpointIT {
   private static final Duration SOON = Duration.ofSeconds(30);
 
@@ -44,8 +44,11 @@ class WalEndpointIT {
     assertThat(status.get("frames").asLong()).isEqualTo(frames + 3);
     assertThat(status.get("bytes").asLong()).isPositive();
     assertThat(status.get("quarantined")).isEmpty();
-    assertThat(status.get("unreadable").asInt()).isZero();
-    assertThat(status.path("obstacle").isMissingNode() || status.get("obstacle").isNull()).isTrue();
+    assertThat(status.get("skippedEntries").asInt()).isZero();
+    assertThat(
+            status.path("unavailableReason").isMissingNode()
+                || status.get("unavailableReason").isNull())
+        .isTrue();
     var segments = status.get("segments");
     var newest = segments.get(segments.size() - 1).get("file").asString();
     assertThat(newest).matches("\\d{4}-\\d\\d-\\d\\d/seg-\\d{6}\\.wal\\.zst");

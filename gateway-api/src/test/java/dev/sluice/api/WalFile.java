@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.zip.CRC32;
 import java.util.zip.GZIPOutputStream;
 
-/** A segment and its index, as the shipper of the other house sends them. */
+/** A segment and its index, in the format of the WAL shipper of the predecessor system. */
 public final class WalFile {
   private static final String NAME = "seg-000001.wal.gz";
 
@@ -28,7 +28,7 @@ public final class WalFile {
     return frame(Zstd.compress(bytes), lines.length, crc32(bytes));
   }
 
-  /** A frame of which the manifest says this. */
+  /** Adds a frame with this description in the manifest. */
   public WalFile frame(byte[] member, long records, long crc32) {
     manifest.add(
         "{\"file\":\"%s\",\"frame\":%d,\"off\":%d,\"len\":%d,\"recs\":%d,\"first_ts\":1,\"last_ts\":2,\"crc32\":%d}"
@@ -65,7 +65,7 @@ public final class WalFile {
     return frames.toByteArray();
   }
 
-  /** The body of a request whose parts have this boundary between them. */
+  /** Returns the multipart body with this boundary. */
   public byte[] multipart(String boundary) {
     var body = new ByteArrayOutputStream();
     part(body, boundary, "manifest", "application/json", manifest());

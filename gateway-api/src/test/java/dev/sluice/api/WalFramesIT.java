@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** {@code POST /v1/ingest/wal-frames} from the outside. */
+/** Tests {@code POST /v1/ingest/wal-frames} with HTTP requests. */
 class WalFramesIT {
   private static final String LINE =
       "{\"ts\":\"2026-01-02T03:04:05Z\",\"level\":\"info\",\"_msg\":\"%s\"}";
@@ -65,7 +65,7 @@ class WalFramesIT {
     assertThat(gateway.awaitStored(service, 4)).hasSize(4);
   }
 
-  /** Two nodes may well have written the same. */
+  /** Two nodes can write the same frames. */
   @Test
   void post_sameFramesOfAnotherNode_areStoredToo() {
     assertThat(post(file(service), "b", "X-Node-Id", "n1").statusCode()).isEqualTo(202);
@@ -121,7 +121,7 @@ class WalFramesIT {
   }
 
   @Test
-  void post_anotherContentTypeOrNoBoundary_isRefused() {
+  void post_anotherContentTypeOrNoBoundary_isRejected() {
     assertThat(send(new byte[1], "application/json").statusCode()).isEqualTo(415);
     assertThat(send(new byte[1], "multipart/form-data").statusCode()).isEqualTo(400);
     assertThat(gateway.get(gateway.http("/v1/ingest/wal-frames")).statusCode()).isEqualTo(405);
@@ -153,7 +153,7 @@ class WalFramesIT {
     var manifest = Files.write(folder.resolve("manifest.json"), file.manifest());
     var frames = Files.write(folder.resolve("frames.bin"), file.frames());
 
-    var said =
+    var text =
         curl(
             "-F",
             "manifest=<" + manifest,
@@ -161,7 +161,7 @@ class WalFramesIT {
             "frames=@" + frames + ";type=application/gzip",
             gateway.http("/v1/ingest/wal-frames?service=" + service).toString());
 
-    assertThat(said).isEqualTo("{\"accepted\":3,\"rejected\":[],\"ack\":\"durable\"}");
+    assertThat(text).isEqualTo("{\"accepted\":3,\"rejected\":[],\"ack\":\"durable\"}");
     gateway.awaitStored(service, 3);
   }
 
@@ -169,8 +169,8 @@ class WalFramesIT {
     var command = new ArrayList<>(List.of("curl", "-sS", "--max-time", "30"));
     command.addAll(List.of(arguments));
     var process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    var said = new String(process.getInputStream().readAllBytes(), UTF_8);
-    assertThat(process.waitFor()).as(said).isZero();
-    return said;
+    var text = new String(process.getInputStream().readAllBytes(), UTF_8);
+    assertThat(process.waitFor()).as(text).isZero();
+    return text;
   }
 }

@@ -53,14 +53,16 @@ final class Events {
     for (long n = first; n < first + count; n++) {
       var fields = fields(n);
       int log = writer.beginMessage(OtlpFields.SCOPE_LOGS_LOG_RECORDS);
-      writer.writeFixed64(OtlpFields.LOG_RECORD_TIME_UNIX_NANO, 1_756_000_000_000_000_000L + n * 50_000);
+      writer.writeFixed64(
+          OtlpFields.LOG_RECORD_TIME_UNIX_NANO, 1_756_000_000_000_000_000L + n * 50_000);
       writer.writeVarint(OtlpFields.LOG_RECORD_SEVERITY_NUMBER, isDebug(n) ? 5 : 9);
       writer.writeString(OtlpFields.LOG_RECORD_SEVERITY_TEXT, isDebug(n) ? "DEBUG" : "INFO");
       int body = writer.beginMessage(OtlpFields.LOG_RECORD_BODY);
       writer.writeString(OtlpFields.ANY_VALUE_STRING_VALUE, String.valueOf(fields[0]));
       writer.endMessage(body);
       for (int i = 0; i < NAMES.length; i++) {
-        writer.writeAttribute(OtlpFields.LOG_RECORD_ATTRIBUTES, NAMES[i], String.valueOf(fields[i + 1]));
+        writer.writeAttribute(
+            OtlpFields.LOG_RECORD_ATTRIBUTES, NAMES[i], String.valueOf(fields[i + 1]));
       }
       writer.endMessage(log);
     }

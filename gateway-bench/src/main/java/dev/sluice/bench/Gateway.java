@@ -54,7 +54,8 @@ final class Gateway implements LogServer {
    */
   Gateway(Path jar, Path folder, String... settings) throws IOException, InterruptedException {
     if (!Files.exists(jar)) {
-      throw new IOException(jar + " does not exist, build it: mvn -pl gateway-api -am package -DskipTests");
+      throw new IOException(
+          jar + " does not exist, build it: mvn -pl gateway-api -am package -DskipTests");
     }
     Files.createDirectories(folder);
     var arguments =

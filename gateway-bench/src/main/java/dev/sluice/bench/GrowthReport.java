@@ -300,8 +300,7 @@ public final class GrowthReport {
     setup.put("load generators", Environment.text("GENERATORS", "unknown"));
     setup.put("duration", duration);
     setup.put(
-        "default load",
-        "OTLP/HTTP, 8 connections, 500 logs per request, 1 shard, empty table");
+        "default load", "OTLP/HTTP, 8 connections, 500 logs per request, 1 shard, empty table");
     return setup;
   }
 

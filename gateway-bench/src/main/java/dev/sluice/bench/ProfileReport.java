@@ -154,7 +154,8 @@ public final class ProfileReport {
 
   private String text(Path folder) throws IOException {
     var text =
-        new StringBuilder("# Profile: the CPU of the gateway\n\nWritten by `make bench-profile`.\n\n");
+        new StringBuilder(
+            "# Profile: the CPU of the gateway\n\nWritten by `make bench-profile`.\n\n");
     text.append("- machine: ").append(WorkDir.describeMachine(folder)).append('\n');
     text.append("- now: ").append(Environment.text("COMMIT", "unknown"));
     text.append(", ").append(String.join(" ", JavaProcess.options())).append('\n');
@@ -191,8 +192,7 @@ public final class ProfileReport {
                   caseResult.cost("ClickHouse").stored()));
       text.append("![flame graph](").append(each.image()).append(")\n\n");
       text.append(
-          "%.1f %% of the samples were lost.\n\n"
-              .formatted(each.profile.lostShare() * 100));
+          "%.1f %% of the samples were lost.\n\n".formatted(each.profile.lostShare() * 100));
       table(text, "method", each.profile.frames());
       table(text, "library", each.profile.libraries());
     }

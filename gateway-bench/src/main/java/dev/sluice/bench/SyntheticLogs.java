@@ -292,7 +292,8 @@ final class SyntheticLogs {
   private static void write(OtlpWriter writer, List<SyntheticLog> logs) {
     int resourceLogs = writer.beginMessage(OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS);
     int resource = writer.beginMessage(OtlpFields.RESOURCE_LOGS_RESOURCE);
-    writer.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, "service.name", logs.getFirst().service.name);
+    writer.writeAttribute(
+        OtlpFields.RESOURCE_ATTRIBUTES, "service.name", logs.getFirst().service.name);
     writer.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, "host.name", logs.getFirst().hostName());
     writer.endMessage(resource);
     int scopeLogs = writer.beginMessage(OtlpFields.RESOURCE_LOGS_SCOPE_LOGS);

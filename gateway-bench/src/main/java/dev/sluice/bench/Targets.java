@@ -66,9 +66,17 @@ record Targets(Map<Case, CaseResult> outcomes, @Nullable ClickHouseBaseline clic
     if (otlp != null) {
       double stored = otlp.storedPerSecond();
       atLeast(
-          targets, Case.GRPC, "stored logs/s, ratio to OTLP/HTTP", 0.9, it -> it.storedPerSecond() / stored);
+          targets,
+          Case.GRPC,
+          "stored logs/s, ratio to OTLP/HTTP",
+          0.9,
+          it -> it.storedPerSecond() / stored);
       atLeast(
-          targets, Case.GZIP, "stored logs/s, ratio to OTLP/HTTP", 0.6, it -> it.storedPerSecond() / stored);
+          targets,
+          Case.GZIP,
+          "stored logs/s, ratio to OTLP/HTTP",
+          0.6,
+          it -> it.storedPerSecond() / stored);
     }
     atLeast(targets, Case.JSON, "requests/s", 35_000, CaseResult::acceptedPerSecond);
     atLeast(targets, Case.ARRAYS, "accepted logs/s", 350_000, CaseResult::acceptedPerSecond);

@@ -77,7 +77,8 @@ public class CompressionLevelsBenchmark {
           Arrays.copyOf(compressBuffer, compressor.compress(bytes, bytes.length, compressBuffer));
       int length = compressor.decompress(compressed[i], decompressBuffer, bytes.length);
       if (!Arrays.equals(decompressBuffer, 0, length, bytes, 0, bytes.length)) {
-        throw new IllegalStateException(level + ": the decompressed bytes differ from the original");
+        throw new IllegalStateException(
+            level + ": the decompressed bytes differ from the original");
       }
       plain += bytes.length;
       small += compressed[i].length;

@@ -80,7 +80,8 @@ final class AllocationTest {
 
   @Test
   void everyClass_exceptThreadAndDiskBound_isMeasured() {
-    var measured = measuredBenchmarks().map(method -> method.getDeclaringClass().getName()).distinct();
+    var measured =
+        measuredBenchmarks().map(method -> method.getDeclaringClass().getName()).distinct();
 
     assertThat(Stream.concat(measured, EXCLUDED.stream()))
         .containsExactlyInAnyOrderElementsOf(classes());

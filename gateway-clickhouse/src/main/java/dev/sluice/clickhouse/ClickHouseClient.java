@@ -68,7 +68,9 @@ final class ClickHouseClient implements AutoCloseable {
 
   /** Writes the blocks of an insert. An exception ends the insert and is thrown to its caller. */
   interface BlockSource {
-    /** @return number of rows in all blocks */
+    /**
+     * @return number of rows in all blocks
+     */
     long writeTo(OutputStream out) throws IOException, InterruptedException;
   }
 

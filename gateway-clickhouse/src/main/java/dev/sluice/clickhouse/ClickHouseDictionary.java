@@ -47,12 +47,16 @@ public final class ClickHouseDictionary implements Dictionary {
   private final SchemaMigrator migrator;
   private final InstantSource clock;
 
-  /** @param store the store whose connections are used */
+  /**
+   * @param store the store whose connections are used
+   */
   public ClickHouseDictionary(ClickHouseLogStore store) {
     this(store, InstantSource.system());
   }
 
-  /** @param clock the clock that measures the duration of a write */
+  /**
+   * @param clock the clock that measures the duration of a write
+   */
   ClickHouseDictionary(ClickHouseLogStore store, InstantSource clock) {
     this.store = store;
     client = store.client();

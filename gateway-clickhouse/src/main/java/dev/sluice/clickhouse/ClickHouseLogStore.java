@@ -89,7 +89,9 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     this(settings, InstantSource.system());
   }
 
-  /** @param clock the clock for the retention and for the age of cached part counts */
+  /**
+   * @param clock the clock for the retention and for the age of cached part counts
+   */
   public ClickHouseLogStore(ClickHouseSettings settings, InstantSource clock) {
     this.settings = settings;
     this.clock = clock;

@@ -58,7 +58,7 @@ public record ClickHouseSettings(
       throw new IllegalArgumentException("query-timeout is " + queryTimeout + ", minimum is 1s");
     }
     if (maxInsertBytes < MIB) {
-      throw new IllegalArgumentException("max-insert-bytes is " + maxInsertBytes + ", minimum 1M");
+      throw new IllegalArgumentException("max-insert is " + maxInsertBytes + ", minimum 1M");
     }
     if (retention != null && retention.toSeconds() < 1) {
       throw new IllegalArgumentException("retention is " + retention + ", minimum is 1s, or unset");

@@ -43,7 +43,9 @@ public final class ClickHouseTemplateStats implements TemplateStats {
 
   private final ClickHouseLogStore store;
 
-  /** @param store the store whose connections are used */
+  /**
+   * @param store the store whose connections are used
+   */
   public ClickHouseTemplateStats(ClickHouseLogStore store) {
     this.store = store;
   }

@@ -40,7 +40,9 @@ final class DuplicateCheck {
    */
   private static final long MAX_JOIN_GAP_MILLIS = 60_000;
 
-  /** @param position index of the run's first record in the slice */
+  /**
+   * @param position index of the run's first record in the slice
+   */
   private record IdRun(LogId first, int records, int position) {
     LogId last() {
       return first.plus(records - 1);

@@ -16,9 +16,9 @@ import org.slf4j.LoggerFactory;
  * the merges of ClickHouse keep up.
  *
  * <p>ClickHouse delays inserts once a partition has {@code parts_to_delay_insert} active parts, and
- * rejects inserts at {@code parts_to_throw_insert}. Fewer, larger inserts create fewer parts, so the
- * gateway slows down before these limits: with the maximum number of active parts of a partition
- * {@code p} and {@code parts_to_delay_insert} {@code d}, the interval is
+ * rejects inserts at {@code parts_to_throw_insert}. Fewer, larger inserts create fewer parts, so
+ * the gateway slows down before these limits: with the maximum number of active parts of a
+ * partition {@code p} and {@code parts_to_delay_insert} {@code d}, the interval is
  *
  * <pre>
  *   0                             for p &lt;= d/2
@@ -134,7 +134,9 @@ final class InsertPacer {
     }
   }
 
-  /** @param parts number of parts that a delivery created */
+  /**
+   * @param parts number of parts that a delivery created
+   */
   static Duration lingerFor(int parts) {
     var linger = LINGER_PER_PART.multipliedBy(Math.max(0, parts - 1));
     return linger.compareTo(MAX_LINGER) < 0 ? linger : MAX_LINGER;

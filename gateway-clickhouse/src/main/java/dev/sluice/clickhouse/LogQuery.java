@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * the text but always parameters; only ids and instants, which are numbers, may be part of the
  * text.
  *
- * <em>Time.</em> {@code DateTime64(9)} ends in 2262. But {@code toDate}, by which the table is
+ * <p><em>Time.</em> {@code DateTime64(9)} ends in 2262. But {@code toDate}, by which the table is
  * partitioned, wraps around to 1970 after 2149, and {@code toStartOfFiveMinutes}, by which the
  * table is sorted, after 2106. With a server time zone west of Greenwich, the first hours of 1970
  * belong to the last day of the type. ClickHouse treats both functions as monotonic, so that a

@@ -138,8 +138,7 @@ final class RowBinary {
               rows.int64(),
               DictionaryTable.fromColumnValue(rows.uuid())));
       if (rows.bytes > maxBytes) {
-        throw ClickHouseException.retryable(
-            "dictionary texts exceed %d bytes".formatted(maxBytes));
+        throw ClickHouseException.retryable("dictionary texts exceed %d bytes".formatted(maxBytes));
       }
     }
     return entries;
@@ -234,7 +233,9 @@ final class RowBinary {
 
   /** Reads one row. */
   private interface RowReader<T> {
-    /** @param interner returns the same object for equal names, of which there are few */
+    /**
+     * @param interner returns the same object for equal names, of which there are few
+     */
     T read(RowBinary rows, UnaryOperator<String> interner) throws IOException;
   }
 

@@ -105,8 +105,7 @@ public final class TemplateEvaluation {
       for (var file : files) {
         file.forEach((line, log) -> toEvent("", file, line, log));
       }
-      var searchEvaluation =
-          hasQueries ? SearchEvaluation.read(Path.of(commandLine.get(1))) : null;
+      var searchEvaluation = hasQueries ? SearchEvaluation.read(Path.of(commandLine.get(1))) : null;
       if (arguments.size() == 3) {
         var gateway = new GatewayClient(address(arguments.get(2)));
         return new TemplateEvaluation(gateway, searchEvaluation, out, err).evaluate(files, results);

@@ -226,11 +226,11 @@ class TemplateEvaluationTest {
   @Test
   void run_unexpectedStatus_failsWithIt() throws Exception {
     write("a.ndjson", "{\"body\":\"x\"}");
-    gateway.script.add(new ScriptedResponse(404, "nothing is here"));
+    gateway.script.add(new ScriptedResponse(404, "no resource has this path"));
 
     assertThat(run()).isEqualTo(1);
 
-    assertThat(output()).contains("404: nothing is here");
+    assertThat(output()).contains("404: no resource has this path");
   }
 
   @Test

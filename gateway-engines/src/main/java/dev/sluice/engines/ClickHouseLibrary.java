@@ -157,8 +157,7 @@ final class ClickHouseLibrary {
       }
     } catch (IOException e) {
       throw new EngineStartException(
-          "cannot write the ClickHouse library to %s (%s); free disk space, set"
-                  .formatted(cache, e)
+          "cannot write the ClickHouse library to %s (%s); free disk space, set".formatted(cache, e)
               + " sluice.engines.cache-dir to another directory, or "
               + ALTERNATIVES,
           e);

@@ -34,8 +34,7 @@ public final class EmbeddedRedis implements AutoCloseable {
    * @param directory the directory of this engine alone, created when absent; its data survive
    *     restarts
    * @param port the port on loopback, 0 for any free port
-   * @param maxMemory the limit in the format of {@code maxmemory} in redis.conf, for example {@code
-   *     1gb}
+   * @param maxMemory the memory limit in the notation of redis.conf, for example {@code 1gb}
    */
   public record Settings(Path directory, int port, String maxMemory) {
 
@@ -234,7 +233,8 @@ public final class EmbeddedRedis implements AutoCloseable {
         throw new EngineStartException(
             "the data in %s were written by Redis %d and %s is Redis %d, which cannot read them; put"
                     .formatted(dataDir.directory(), writtenBy, program, version.major())
-                + " a redis-server %d on the PATH, or move that directory away".formatted(writtenBy));
+                + " a redis-server %d on the PATH, or move that directory away"
+                    .formatted(writtenBy));
       }
     }
 

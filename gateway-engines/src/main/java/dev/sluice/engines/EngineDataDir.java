@@ -210,7 +210,10 @@ final class EngineDataDir implements AutoCloseable {
   }
 
   private void terminateOrphan(ProcessHandle process) {
-    LOG.warn("terminating process {}, left running by an earlier gateway in {}", process.pid(), directory);
+    LOG.warn(
+        "terminating process {}, left running by an earlier gateway in {}",
+        process.pid(),
+        directory);
     process.destroy();
     try {
       process.onExit().get(ORPHAN_TIMEOUT_SECONDS, TimeUnit.SECONDS);

@@ -178,8 +178,7 @@ final class RedisDeadLetterQueue implements DeadLetterQueue {
       return Optional.of(
           new StoredDeadLetter(deadLetterId, new DeadLetter(log, reason, deadLetteredAt)));
     } catch (UnreadableBatchException | IllegalArgumentException e) {
-      LOG.error(
-          "omitting dead letter {}, which cannot be decoded: {}", deadLetterId, e.toString());
+      LOG.error("omitting dead letter {}, which cannot be decoded: {}", deadLetterId, e.toString());
       return Optional.empty();
     }
   }

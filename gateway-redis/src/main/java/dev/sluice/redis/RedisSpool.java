@@ -353,8 +353,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
             acknowledged -> {
               if (acknowledged < replicas) {
                 throw new SpoolUnreachableException(
-                    "%d of %d replicas have confirmed the append"
-                        .formatted(acknowledged, replicas),
+                    "%d of %d replicas have confirmed the append".formatted(acknowledged, replicas),
                     null);
               }
               return id;

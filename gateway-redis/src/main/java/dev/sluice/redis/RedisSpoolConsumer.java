@@ -409,10 +409,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     skippedIds.add(id);
     skippedCount = skippedIds.size();
     LOG.error(
-        "skipping entry {} of shard {}, which remains pending: {}",
-        id,
-        shardKeys.number(),
-        reason);
+        "skipping entry {} of shard {}, which remains pending: {}", id, shardKeys.number(), reason);
   }
 
   @Override
@@ -469,8 +466,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     return acked;
   }
 
-  private boolean ackEntries(
-      List<StreamEntryId> ids, long records, List<DeadLetter> deadLetters) {
+  private boolean ackEntries(List<StreamEntryId> ids, long records, List<DeadLetter> deadLetters) {
     var arguments = new ArrayList<byte[]>();
     arguments.add(group);
     arguments.add(number(records));

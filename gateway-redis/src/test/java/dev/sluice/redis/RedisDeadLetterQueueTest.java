@@ -219,7 +219,8 @@ class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
       assertThat(spool.append(LogBatches.of(1)).toCompletableFuture().join())
           .isInstanceOf(AppendResult.Unavailable.class);
 
-      assertThat(spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow(), deadLetters)).isTrue();
+      assertThat(spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow(), deadLetters))
+          .isTrue();
       var items = deadLetterQueue.list(null, 10);
       assertThat(items.stream().map(item -> item.letter().reason()))
           .containsExactly("no 0", "no 1", "no 2");
@@ -230,7 +231,8 @@ class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
       assertThat(ledger("settled")).isEqualTo("10");
       assertThat(ledger("purged:" + day(items.getFirst().letter().log()))).isEqualTo("1");
       assertSameBatches(
-          spoolConsumer.poll(TIMEOUT).orElseThrow().batches(), List.of(deadLetters.getLast().log()));
+          spoolConsumer.poll(TIMEOUT).orElseThrow().batches(),
+          List.of(deadLetters.getLast().log()));
     }
   }
 
@@ -243,8 +245,8 @@ class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
     return ids;
   }
 
-  private static void ackWith(RedisSpool spool, int shard, List<DeadLetter> deadLetters, int records)
-      throws Exception {
+  private static void ackWith(
+      RedisSpool spool, int shard, List<DeadLetter> deadLetters, int records) throws Exception {
     append(spool, LogBatches.of(records));
     try (var spoolConsumer = spool.newConsumer(shard)) {
       var delivery = spoolConsumer.poll(TIMEOUT).orElseThrow();

@@ -61,7 +61,8 @@ class RedisFailoverTest {
     primary = keys.spool(keys.settings(DELIVERY_LIMITS));
     failover =
         new FailoverSpool(
-            new FailoverSpool.SpoolTarget("Redis", primary, primary, primary, primary.deadLetters()),
+            new FailoverSpool.SpoolTarget(
+                "Redis", primary, primary, primary, primary.deadLetters()),
             new FailoverSpool.SpoolTarget("the fallback", fallback, fallback, fallback, fallback),
             fallback,
             new FailoverSpool.FailoverSettings(
@@ -115,14 +116,17 @@ class RedisFailoverTest {
   /** An unresponsive Redis is harder to detect than a stopped one: no connection is closed. */
   @Test
   void append_redisPaused_isAcceptedWithinThePrimaryTimeout() throws Exception {
-    var clients = Stream.generate(() -> threads.submit(() -> send(MAX_APPEND_DURATION))).limit(4).toList();
+    var clients =
+        Stream.generate(() -> threads.submit(() -> send(MAX_APPEND_DURATION))).limit(4).toList();
     awaitMore(50);
     keys.redis().clientPause(10_000);
     sendPermits.release(50);
     await().until(() -> !failover.failoverStatus().primaryAvailable());
     awaitMore(200);
     assertThat(failover.failoverStatus().primaryAvailable()).isFalse();
-    await().atMost(Duration.ofSeconds(30)).until(() -> failover.failoverStatus().primaryAvailable());
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> failover.failoverStatus().primaryAvailable());
 
     assertAllInRedisOnce(clients);
   }

@@ -145,7 +145,8 @@ class RedisOutageTest {
         assertThat(early.append(LogBatches.of(1)).toCompletableFuture().join())
             .isInstanceOf(AppendResult.Unavailable.class);
         assertThat(early.unavailableReason()).isPresent();
-        assertThatThrownBy(() -> waiting.poll(SHORT_TIMEOUT)).isInstanceOf(SpoolUnreachableException.class);
+        assertThatThrownBy(() -> waiting.poll(SHORT_TIMEOUT))
+            .isInstanceOf(SpoolUnreachableException.class);
       } finally {
         SharedEngines.redis().restart();
       }

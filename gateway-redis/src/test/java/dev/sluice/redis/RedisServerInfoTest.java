@@ -25,7 +25,10 @@ class RedisServerInfoTest {
   })
   void notDurableReason_appendOnlyFileNotWritten_namesTheCause(
       String healthyLine, String failedLine, String reason) {
-    assertThat(RedisServerInfo.parse(HEALTHY.replace(healthyLine, failedLine)).notDurableReason(0).orElseThrow())
+    assertThat(
+            RedisServerInfo.parse(HEALTHY.replace(healthyLine, failedLine))
+                .notDurableReason(0)
+                .orElseThrow())
         .contains(reason);
   }
 

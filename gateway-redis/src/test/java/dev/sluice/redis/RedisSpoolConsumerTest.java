@@ -327,7 +327,8 @@ class RedisSpoolConsumerTest {
     readAs("one", 5);
 
     var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
-    var redelivery = restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT).poll(TIMEOUT).orElseThrow();
+    var redelivery =
+        restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT).poll(TIMEOUT).orElseThrow();
 
     assertThat(first.batches()).hasSize(3);
     assertThat(first.redelivered()).isTrue();
@@ -634,7 +635,8 @@ class RedisSpoolConsumerTest {
     await()
         .until(
             () -> {
-              claimant.poll(SHORT_TIMEOUT)
+              claimant
+                  .poll(SHORT_TIMEOUT)
                   .ifPresent(
                       delivery -> {
                         delivered.add(delivery);
@@ -824,7 +826,9 @@ class RedisSpoolConsumerTest {
   }
 
   private static Delivery awaitDelivery(SpoolConsumer spoolConsumer) {
-    return await().until(() -> spoolConsumer.poll(SHORT_TIMEOUT), Optional::isPresent).orElseThrow();
+    return await()
+        .until(() -> spoolConsumer.poll(SHORT_TIMEOUT), Optional::isPresent)
+        .orElseThrow();
   }
 
   private RedisSpoolConsumer restarted() {

@@ -127,7 +127,8 @@ public final class InMemoryLogStore implements LogStore, LogReader {
         .walk(otlp, 0, otlp.length, new RowBuilder(batch, enricher, rows));
     if (rows.size() != batch.records()) {
       throw new IllegalArgumentException(
-          "the payload has %d records, the batch declares %d".formatted(rows.size(), batch.records()));
+          "the payload has %d records, the batch declares %d"
+              .formatted(rows.size(), batch.records()));
     }
     return rows;
   }

@@ -129,7 +129,8 @@ public final class TcpProxy implements AutoCloseable {
    */
   public void throttle(long bytes) {
     if (bytes < 1) {
-      throw new IllegalArgumentException("rate limit is " + bytes + " bytes per second, at least 1");
+      throw new IllegalArgumentException(
+          "rate limit is " + bytes + " bytes per second, at least 1");
     }
     lock.lock();
     try {

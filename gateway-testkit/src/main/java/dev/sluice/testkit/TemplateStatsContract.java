@@ -349,7 +349,9 @@ public abstract class TemplateStatsContract {
     store(List.of(new CountedLog("acme", "service 7", id, 9, nanos(100))));
 
     assertThat(
-            stats().countBuckets(query(100, 101).withIds(ids), new BucketLayout(100, 1, 1, activeServices)))
+            stats()
+                .countBuckets(
+                    query(100, 101).withIds(ids), new BucketLayout(100, 1, 1, activeServices)))
         .containsExactly(new CountBucket(id, "service 7", 9, 0, 1, 100, 100));
   }
 

@@ -310,7 +310,8 @@ class EmbeddingBackfillTest {
    * invalid text.
    */
   @Test
-  void embedNextPage_modelFailsWhileIsolatingInvalidText_keepsFinishedEmbeddings() throws Exception {
+  void embedNextPage_modelFailsWhileIsolatingInvalidText_keepsFinishedEmbeddings()
+      throws Exception {
     for (var text : List.of("disk a", "disk b", "poison")) {
       template(text, null);
       storeLog(text, "web", text);

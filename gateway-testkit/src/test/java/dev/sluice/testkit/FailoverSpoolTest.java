@@ -125,7 +125,7 @@ final class FailoverSpoolTest {
     assertThat(primary.calls).hasValue(1);
     assertThat(failover.failoverStatus())
         .isEqualTo(
-            new FailoverSpool.FailoverStatus(false, "Redis does not answer within 500 ms", 4));
+            new FailoverSpool.FailoverStatus(false, "Redis does not respond within 500 ms", 4));
   }
 
   @Test
@@ -334,7 +334,8 @@ final class FailoverSpoolTest {
     // opens the breaker before the append, so that the outcome is not unknown
     clock.advance(PROBE_INTERVAL);
     receipt(append(LogBatches.of(5)));
-    var inFlight = await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
+    var inFlight =
+        await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
     receipt(append(LogBatches.of(2)));
     recoverPrimary();
 
@@ -424,7 +425,8 @@ final class FailoverSpoolTest {
     clock.advance(PROBE_INTERVAL);
     receipt(append(LogBatches.of(3)));
     receipt(append(LogBatches.of(2)));
-    var inFlight = await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
+    var inFlight =
+        await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
     receipt(append(LogBatches.of(2)));
     return inFlight;
   }

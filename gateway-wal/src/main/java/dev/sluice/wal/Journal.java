@@ -99,9 +99,7 @@ final class Journal implements AutoCloseable {
       long end = created ? 0 : replay(path, consumer);
       if (end < file.length()) {
         LOG.warn(
-            "journal {}: truncated an incomplete last line of {} bytes",
-            path,
-            file.length() - end);
+            "journal {}: truncated an incomplete last line of {} bytes", path, file.length() - end);
         file.setLength(end);
       }
       file.getFD().sync();

@@ -72,7 +72,8 @@ final class NodeLock implements AutoCloseable {
   }
 
   private static NodeLockedException lockedException(Path node) {
-    return new NodeLockedException("another process has locked the directory " + node.toAbsolutePath());
+    return new NodeLockedException(
+        "another process has locked the directory " + node.toAbsolutePath());
   }
 
   @Override

@@ -310,8 +310,7 @@ final class OtlpJsonLineReader {
     } else if (acceptMember(JsonTokens.BOOL_VALUE)) {
       out.writeVarint(OtlpFields.ANY_VALUE_BOOL_VALUE, readBool());
     } else if (acceptMember(JsonTokens.DOUBLE_VALUE)) {
-      out.writeFixed64(
-          OtlpFields.ANY_VALUE_DOUBLE_VALUE, Double.doubleToRawLongBits(readDouble()));
+      out.writeFixed64(OtlpFields.ANY_VALUE_DOUBLE_VALUE, Double.doubleToRawLongBits(readDouble()));
     } else if (acceptMember(JsonTokens.ARRAY_VALUE)) {
       readContainer(OtlpFields.ANY_VALUE_ARRAY_VALUE, depth);
     } else if (acceptMember(JsonTokens.MAP_VALUE)) {

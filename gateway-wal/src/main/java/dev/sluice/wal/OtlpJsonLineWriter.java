@@ -371,13 +371,11 @@ final class OtlpJsonLineWriter {
             l.body = extendRange(l.body, start, rangeEnd(readRange(end)));
         case OtlpFields.LOG_RECORD_ATTRIBUTES_TAG ->
             l.attributes = extendRange(l.attributes, start, rangeEnd(readRange(end)));
-        case OtlpFields.LOG_RECORD_DROPPED_ATTRIBUTES_COUNT_TAG ->
-            l.dropped = in.readVarint(end);
+        case OtlpFields.LOG_RECORD_DROPPED_ATTRIBUTES_COUNT_TAG -> l.dropped = in.readVarint(end);
         case OtlpFields.LOG_RECORD_FLAGS_TAG -> l.flags = in.readFixed32(end);
         case OtlpFields.LOG_RECORD_TRACE_ID_TAG -> l.traceId = readRange(end);
         case OtlpFields.LOG_RECORD_SPAN_ID_TAG -> l.spanId = readRange(end);
-        case OtlpFields.LOG_RECORD_OBSERVED_TIME_UNIX_NANO_TAG ->
-            l.observed = in.readFixed64(end);
+        case OtlpFields.LOG_RECORD_OBSERVED_TIME_UNIX_NANO_TAG -> l.observed = in.readFixed64(end);
         case OtlpFields.LOG_RECORD_EVENT_NAME_TAG -> l.eventName = readRange(end);
         default -> in.skip(tag, end);
       }

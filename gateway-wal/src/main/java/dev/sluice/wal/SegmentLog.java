@@ -279,9 +279,7 @@ final class SegmentLog implements AutoCloseable {
     queue.wake();
   }
 
-  /**
-   * Makes all later appends follow a position, even when the log has no frame there any more.
-   */
+  /** Makes all later appends follow a position, even when the log has no frame there any more. */
   void advancePast(FramePosition position) {
     catalog.advancePast(position);
   }

@@ -32,8 +32,7 @@ final class WalDeadLetterQueue implements DeadLetterQueue {
         after == null
             ? 0
             : parseId(after)
-                .orElseThrow(
-                    () -> new IllegalArgumentException("not a dead letter id: " + after));
+                .orElseThrow(() -> new IllegalArgumentException("not a dead letter id: " + after));
     return consumerState.deadLettersAfter(from, limit);
   }
 

@@ -44,8 +44,8 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
      */
     INTERVAL,
     /**
-     * At a time that the operating system chooses. Frames survive the end of the process, but not
-     * a power failure.
+     * At a time that the operating system chooses. Frames survive the end of the process, but not a
+     * power failure.
      */
     NEVER
   }

@@ -34,7 +34,8 @@ class ConsumerStateTest {
 
     var restored = newState();
     journal.forEach(restored::restore);
-    assertThat(restored.recordCounts(LocalDate.EPOCH)).isEqualTo(state.recordCounts(LocalDate.EPOCH));
+    assertThat(restored.recordCounts(LocalDate.EPOCH))
+        .isEqualTo(state.recordCounts(LocalDate.EPOCH));
     assertThat(restored.recordCounts(LocalDate.EPOCH).values())
         .singleElement()
         .satisfies(recordCounts -> assertThat(recordCounts.accepted()).isEqualTo(5));

@@ -22,7 +22,8 @@ final class FillingProcess {
     var folder = Path.of(args[0]);
     long minFreeDiskBytes = Long.parseLong(args[1]);
     var segmentSettings =
-        new SegmentSettings(300_000, Duration.ofHours(1), Long.MAX_VALUE, Long.MAX_VALUE, minFreeDiskBytes);
+        new SegmentSettings(
+            300_000, Duration.ofHours(1), Long.MAX_VALUE, Long.MAX_VALUE, minFreeDiskBytes);
     var ballast = Files.write(folder.resolve("ballast"), new byte[1 << 20]);
     var expected = new ArrayList<Long>();
     try (var log =
@@ -57,7 +58,8 @@ final class FillingProcess {
       files.sorted(Comparator.reverseOrder()).forEach(FillingProcess::delete);
     }
     var segmentSettings =
-        new SegmentSettings(1 << 30, Duration.ofHours(1), Long.MAX_VALUE, Long.MAX_VALUE, minFreeDiskBytes);
+        new SegmentSettings(
+            1 << 30, Duration.ofHours(1), Long.MAX_VALUE, Long.MAX_VALUE, minFreeDiskBytes);
     try (var log =
         new SegmentLogFixture(node, SegmentLogFixture.WRITE_SETTINGS, segmentSettings, Disk.REAL)) {
       long number = append(log, 0, new ArrayList<>());

@@ -64,12 +64,14 @@ class FrameCodecTest {
 
       var decoded = FrameCodec.decode(encode(batch, Compression.ZSTD).bytes());
 
-      SpoolContract.assertSameBatches(List.of(decoded.batch()), List.of(withoutUnknownFields(batch)));
+      SpoolContract.assertSameBatches(
+          List.of(decoded.batch()), List.of(withoutUnknownFields(batch)));
     }
   }
 
   /** Returns the batch without unknown fields. */
-  private static LogBatch withoutUnknownFields(LogBatch batch) throws InvalidProtocolBufferException {
+  private static LogBatch withoutUnknownFields(LogBatch batch)
+      throws InvalidProtocolBufferException {
     var parser = DiscardUnknownFieldsParser.wrap(ExportLogsServiceRequest.parser());
     return new LogBatch(
         batch.appendId(),
@@ -318,7 +320,8 @@ class FrameCodecTest {
         lines.replaceFirst("\"records\":2", "\"records\":3"), "the header of the first line");
     assertUnreadable(lines.replace("\"records\":2", "\"records\":3"), "2 lines, expected 3");
     assertUnreadable(lines.replace("\"records\":2", "\"records\":1"), "the next log id");
-    assertUnreadable(lines.replace("\"records\":2", "\"records\":0"), "a positive number of records");
+    assertUnreadable(
+        lines.replace("\"records\":2", "\"records\":0"), "a positive number of records");
     assertUnreadable(lines + lines, "the next log id");
     assertUnreadable(lines.strip(), "not UTF-8 text of complete lines");
     assertUnreadable(lines.replace("service", "\\q"), "an escape sequence");

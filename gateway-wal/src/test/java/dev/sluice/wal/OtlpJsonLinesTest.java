@@ -114,7 +114,8 @@ class OtlpJsonLinesTest {
   @ParameterizedTest
   @EnumSource
   void encode_allFields_equalsVersion1Fixture(Compression compression) throws Exception {
-    var lines = new String(FrameCodecTest.decompress(encode(entryWithAllFields(), compression)), UTF_8);
+    var lines =
+        new String(FrameCodecTest.decompress(encode(entryWithAllFields(), compression)), UTF_8);
 
     assertThat(lines).isEqualTo(new String(resource("version-1.jsonl"), UTF_8));
   }

@@ -134,7 +134,8 @@ class WalReaderTest {
 
   @ParameterizedTest
   @MethodSource("wrongIndexFields")
-  void read_wrongIndexField_isAFault(String pattern, String wrongValue, String fault) throws Exception {
+  void read_wrongIndexField_isAFault(String pattern, String wrongValue, String fault)
+      throws Exception {
     index.set(1, index.get(1).replaceFirst(pattern, wrongValue));
 
     assertFault(run(Compression.GZIP), fault);

@@ -21,13 +21,13 @@ import org.springframework.util.unit.DataSize;
  *     table
  * @param insertTimeout time that an insert may take, at least 1s; then its outcome is unknown and
  *     it is verified before the retry
- * @param queryTimeout time that a query for logs may take, at least 1s; then the gateway cancels
- *     it and the client gets an error
+ * @param queryTimeout time that a query for logs may take, at least 1s; then the gateway cancels it
+ *     and the client gets an error
  * @param maxConcurrentQueries queries and searches that run at a time, from all protocols; above it
  *     a request waits a second and then gets an error with Retry-After; a search runs up to two
  *     queries at a time
- * @param maxInsert size of the columns of one insert, 1MB to 2GB; a larger batch becomes
- *     several inserts; it takes memory in ClickHouse, not in the gateway
+ * @param maxInsert size of the columns of one insert, 1MB to 2GB; a larger batch becomes several
+ *     inserts; it takes memory in ClickHouse, not in the gateway
  */
 @ConfigurationProperties("sluice.clickhouse")
 record ClickHouseProperties(

@@ -15,8 +15,8 @@ import org.springframework.util.unit.DataSize;
  *     67108864; above it older entries are evicted
  * @param cacheEntries entries of the cache that all workers of the process share, 32 bytes each,
  *     from 8 to 67108864; above it older entries are evicted
- * @param longTextThreshold size from which an attribute value is stored in the dictionary, from
- *     its second occurrence on, and the rows refer to it; from 512B to 1MB; 0 means never
+ * @param longTextThreshold size from which an attribute value is stored in the dictionary, from its
+ *     second occurrence on, and the rows refer to it; from 512B to 1MB; 0 means never
  * @param encodeResources whether the rows have the id of their resource attributes
  */
 @ConfigurationProperties("sluice.dictionary")

@@ -35,9 +35,7 @@ final class ShutdownSummaryLogger implements DisposableBean {
                   .formatted(entries, spoolBackend.spool().recordCounts().inFlight())
               + describeFallbackBacklog();
     } catch (RuntimeException e) {
-      return "the backlog of the spool is unknown: "
-          + e.getMessage()
-          + describeFallbackBacklog();
+      return "the backlog of the spool is unknown: " + e.getMessage() + describeFallbackBacklog();
     }
   }
 

@@ -16,8 +16,8 @@ import org.springframework.util.unit.DataSize;
  * The write-ahead log on the local disk.
  *
  * @param dir directory that contains the directory {@code log.wal}
- * @param node name of the directory of this process in the write-ahead log, stable across
- *     restarts; 1 to 200 letters, digits, {@code .}, {@code _} and {@code -}; unset means {@code
+ * @param node name of the directory of this process in the write-ahead log, stable across restarts;
+ *     1 to 200 letters, digits, {@code .}, {@code _} and {@code -}; unset means {@code
  *     sluice.instance}
  * @param compression compression of new segments: zstd or gzip
  * @param fsync when written logs are forced to the disk: flush, before their acknowledgement;

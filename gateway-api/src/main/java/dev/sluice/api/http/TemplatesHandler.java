@@ -180,8 +180,7 @@ final class TemplatesHandler {
     long end = to == null ? now() + 1 : to;
     long begin = from == null ? Math.max(0, end - MinuteRange.startNanos(DEFAULT_MINUTES)) : from;
     if (begin >= end) {
-      throw HttpProblemException.malformed(
-          "from is not before to; the default of to is now");
+      throw HttpProblemException.malformed("from is not before to; the default of to is now");
     }
     return MinuteRange.covering(begin, end);
   }

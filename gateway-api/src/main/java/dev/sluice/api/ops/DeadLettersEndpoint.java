@@ -210,9 +210,7 @@ public final class DeadLettersEndpoint {
             return notFound();
           }
           LOG.info(
-              "dead letter {} purged: log {}",
-              id,
-              item.get().letter().log().firstId().toHex());
+              "dead letter {} purged: log {}", id, item.get().letter().log().firstId().toHex());
           return ok(new RemovedDeadLetter(id));
         });
   }

@@ -12,7 +12,7 @@ import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
 
-/** A Redis that is away while the write-ahead log stands in for it. */
+/** Faults of Redis while the write-ahead log is its fallback. */
 final class FailoverFaults {
   private static final int MAX_LOGS_BEFORE_FAULT = 2_500;
   private static final Duration OUTAGE = Duration.ofSeconds(20);
@@ -20,10 +20,11 @@ final class FailoverFaults {
   private static final int FLAPS = 12;
   private static final Duration STOP_DURATION = Duration.ofSeconds(30);
 
-  private static final Pattern FALLBACK_ACTIVE = Pattern.compile("logs go to the write-ahead log");
+  private static final Pattern FALLBACK_ACTIVE =
+      Pattern.compile("records go to the write-ahead log");
   private static final Pattern FRAME = Pattern.compile("\"frames\":[1-9]");
 
-  /** About as long as a gateway takes to start. */
+  /** The approximate start time of a gateway. */
   private static final int START_MILLIS = 8_000;
 
   private FailoverFaults() {}
@@ -41,7 +42,7 @@ final class FailoverFaults {
             FailoverFaults::killOneOfTwo));
   }
 
-  /** It comes back only so that what it had can be counted. */
+  /** Redis is restarted at the end only so that its logs can be counted. */
   private static String redisOutage(Round round) throws IOException, InterruptedException {
     var site = round.site();
     round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
@@ -52,15 +53,17 @@ final class FailoverFaults {
     int before = round.workload().acknowledged();
     sleep(OUTAGE);
     verify(failedRequests(round) == failed, (failedRequests(round) - failed) + " requests failed");
-    int taken = round.workload().acknowledged() - before;
-    verify(taken > 0, "nothing was acknowledged without Redis");
-    // all that were numbered a while after it had gone; none of these was ever sent to Redis
+    int acceptedDuringOutage = round.workload().acknowledged() - before;
+    verify(acceptedDuringOutage > 0, "nothing was acknowledged without Redis");
+    // numbers allocated well after the kill: none of these logs was ever sent to Redis
     long stored = rows(site, first + MAX_LOGS_BEFORE_FAULT);
     verify(stored > 0, "nothing was stored without Redis");
-    verify(site.gateway().gauge("sluice_failover_active") == 1, "Redis is not seen as away");
+    verify(
+        site.gateway().gauge("sluice_failover_active") == 1,
+        "the gateway does not report a failover");
     round.markFaultEnd();
     site.redis().restart();
-    return "%d s without it, no request failed, logs stored meanwhile"
+    return "%d s without Redis, no request failed, logs stored meanwhile"
         .formatted(OUTAGE.toSeconds());
   }
 
@@ -92,24 +95,25 @@ final class FailoverFaults {
     }
     round.markFaultEnd();
     verify(failedRequests(round) == failed, (failedRequests(round) - failed) + " requests failed");
-    return "%d times away for %d s, no request failed"
-        .formatted(FLAPS / 2, FLAP_INTERVAL.toSeconds());
+    return "%d outages of %d s, no request failed".formatted(FLAPS / 2, FLAP_INTERVAL.toSeconds());
   }
 
-  /** Nobody is told that it does not answer: silent is worse than gone. */
+  /** Redis stops without closing its connections, so the gateway sees only missing responses. */
   private static String stopRedis(Round round) throws IOException, InterruptedException {
     var site = round.site();
     round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
     int failed = failedRequests(round);
     int before = round.workload().acknowledged();
     long redis = site.redis().pid();
-    long stoodIn = site.countLogMatches(FALLBACK_ACTIVE);
+    long failoversBefore = site.countLogMatches(FALLBACK_ACTIVE);
     TestSite.signal("STOP", redis);
     try {
       sleep(STOP_DURATION);
       verify(TestSite.isStopped(redis), "process " + redis + " runs");
-      // not by a meter: those of Redis wait for it
-      verify(site.countLogMatches(FALLBACK_ACTIVE) > stoodIn, "the log does not stand in");
+      // no gauge of Redis, which would wait for Redis
+      verify(
+          site.countLogMatches(FALLBACK_ACTIVE) > failoversBefore,
+          "the write-ahead log is not active");
     } finally {
       round.markFaultEnd();
       TestSite.signal("CONT", redis);
@@ -117,11 +121,14 @@ final class FailoverFaults {
     verify(failedRequests(round) == failed, (failedRequests(round) - failed) + " requests failed");
     verify(
         round.workload().acknowledged() > before + MAX_LOGS_BEFORE_FAULT,
-        "hardly anything was acknowledged");
+        "too few logs were acknowledged");
     return "halted for %d s, no request failed".formatted(STOP_DURATION.toSeconds());
   }
 
-  /** The gateway ends while its log stands in, and finds Redis away, or just back, or well. */
+  /**
+   * The gateway is killed while the write-ahead log is active; at its restart, Redis is down,
+   * restarting or up.
+   */
   private static String killDuringFailover(Round round) throws IOException, InterruptedException {
     var site = round.site();
     round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
@@ -142,14 +149,14 @@ final class FailoverFaults {
       site.redis().restart();
     }
     round.markFaultEnd();
-    return "ended by signal 9 while its log stood in";
+    return "killed by SIGKILL during the failover";
   }
 
   private static Duration pause(Random random) {
     return Duration.ofMillis(random.nextInt(2 * START_MILLIS));
   }
 
-  /** Each gives back what its own log has, also the one that is killed while it does. */
+  /** Each gateway drains its own write-ahead log; one of them is killed during the drain. */
   private static String killOneOfTwo(Round round) throws IOException, InterruptedException {
     var site = round.site();
     round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
@@ -159,7 +166,7 @@ final class FailoverFaults {
     site.gateways().forEach(FailoverFaults::awaitFallbackActive);
     round.workload().awaitAcknowledged(2 * MAX_LOGS_BEFORE_FAULT);
     for (var gateway : site.gateways()) {
-      verify(FRAME.matcher(gateway.get("/actuator/wal")).find(), "a log with nothing in it");
+      verify(FRAME.matcher(gateway.get("/actuator/wal")).find(), "the write-ahead log is empty");
     }
     verify(failedRequests(round) == failed, (failedRequests(round) - failed) + " requests failed");
     site.redis().restart();
@@ -168,11 +175,11 @@ final class FailoverFaults {
     verify(status == GatewayUnderTest.SIGKILL_EXIT_STATUS, "exit status " + status);
     round.markFaultEnd();
     site.gateways().getLast().start();
-    return "both stood in, one ended by signal 9 afterwards";
+    return "failover of both gateways, one killed by SIGKILL during its drain";
   }
 
   private static void awaitFallbackActive(GatewayUnderTest gateway) {
-    await("a log that stands in for Redis")
+    await("the failover to the write-ahead log")
         .atMost(Duration.ofSeconds(30))
         .ignoreExceptions()
         .until(() -> gateway.gauge("sluice_failover_active") == 1);

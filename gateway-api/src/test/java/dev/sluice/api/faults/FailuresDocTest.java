@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** docs/failures.md tells of every fault that the suite makes, and of no other. */
+/** Checks that docs/failures.md lists exactly the faults of the suite. */
 class FailuresDocTest {
   private static final Pattern ROW = Pattern.compile("^\\| `([a-z-]+)` \\|", Pattern.MULTILINE);
 
@@ -16,8 +16,8 @@ class FailuresDocTest {
   void document_faults_matchTheSuite() throws IOException {
     var document = Files.readString(Path.of("../docs/failures.md"));
 
-    var told = ROW.matcher(document).results().map(row -> row.group(1)).toList();
+    var documented = ROW.matcher(document).results().map(row -> row.group(1)).toList();
 
-    assertThat(told).isEqualTo(FaultSuite.all().stream().map(Fault::name).toList());
+    assertThat(documented).isEqualTo(FaultSuite.all().stream().map(Fault::name).toList());
   }
 }

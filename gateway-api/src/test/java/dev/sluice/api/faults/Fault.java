@@ -4,13 +4,13 @@ import java.time.Duration;
 import java.util.Random;
 
 /**
- * A row of the suite.
+ * A fault of the suite.
  *
- * @param name by which it is chosen and under which docs/failures.md tells of it
- * @param rounds how often it happens
- * @param plan of the site on which all its rounds happen
- * @param recoveryTimeout how long the gateway may take to recover from it
- * @param injection what is done to the site while logs are sent
+ * @param name the name on the command line and in docs/failures.md
+ * @param rounds the number of times that the fault is injected
+ * @param plan the test site of all rounds
+ * @param recoveryTimeout the maximum time until the gateway has recovered
+ * @param injection the action on the site while logs are sent
  */
 record Fault(
     String name,
@@ -20,28 +20,30 @@ record Fault(
     FaultInjection injection) {
   static final Duration DEFAULT_RECOVERY_TIMEOUT = Duration.ofSeconds(60);
 
-  /** Makes the fault happen and takes it away again. */
+  /** Injects the fault and ends it. */
   interface FaultInjection {
     /**
-     * @return what proves that it happened
-     * @throws Exception when it did not, or could not be taken away
+     * Injects the fault once.
+     *
+     * @return the evidence that the fault happened
+     * @throws Exception when the fault did not happen, or could not be ended
      */
     String run(Round round) throws Exception;
   }
 
-  /** One time that a fault happens: who it happens to, under which load, by which chance. */
+  /** One injection of a fault: its site, its workload, and its random moments. */
   record Round(TestSite site, Workload workload, Random random) {
-    /** Lets up to so many logs be acknowledged: a random moment. */
+    /** Waits for a random number of acknowledged logs, at most {@code logs}. */
     void awaitRandomProgress(int logs) {
       workload.awaitAcknowledged(1 + random.nextInt(logs));
     }
 
-    /** From now on the gateway may recover. */
+    /** Marks the moment from which the gateway can recover. */
     void markFaultEnd() {
       workload.mark();
     }
 
-    /** Fails the round unless the fault was seen. */
+    /** Fails the round unless the fault was observed. */
     static void verify(boolean seen, String what) {
       if (!seen) {
         throw new IllegalStateException("the fault did not happen: " + what);

@@ -16,8 +16,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way between the gateway and one engine, on which things go wrong when told to. Safe for use
- * by many threads; the port stays the same.
+ * A TCP proxy between the gateway and one engine that injects faults on request. Thread-safe; its
+ * port does not change.
  */
 final class FaultInjectingProxy implements AutoCloseable {
   private static final int CHUNK = 64 << 10;
@@ -32,12 +32,14 @@ final class FaultInjectingProxy implements AutoCloseable {
   private final AtomicLong nextFreeNanos = new AtomicLong(System.nanoTime());
   private volatile @Nullable Pattern responsePattern;
   private volatile String extraParameters = "";
-  private volatile long bytesPerSecond; // 0: as fast as it goes
+  private volatile long bytesPerSecond; // 0 means unlimited
   private volatile boolean partitioned;
   private volatile boolean partitionAfterDrop;
 
   /**
-   * @param target loopback port of the engine
+   * Starts a proxy.
+   *
+   * @param target the loopback port of the engine
    */
   FaultInjectingProxy(int target) throws IOException {
     this.target = target;
@@ -49,15 +51,18 @@ final class FaultInjectingProxy implements AutoCloseable {
     return server.getLocalPort();
   }
 
-  /** Bytes that went to the engine. */
+  /** Returns the number of bytes sent to the engine. */
   long bytesSent() {
     return bytesSent.get();
   }
 
   /**
-   * The next answers that look like this never arrive: their connection ends instead.
+   * Drops the next responses that match the pattern, and closes their connections.
    *
-   * @param partition whether nothing passes after the last of them, until {@link #heal}
+   * @param pattern the pattern of a response
+   * @param times the number of responses to drop
+   * @param partition whether all connections are refused after the last dropped response, until
+   *     {@link #heal}
    */
   void dropResponses(Pattern pattern, int times, boolean partition) {
     this.responsePattern = pattern;
@@ -65,23 +70,23 @@ final class FaultInjectingProxy implements AutoCloseable {
     pendingDrops.set(times);
   }
 
-  /** Answers that did not arrive. */
+  /** Returns the number of dropped responses. */
   int droppedResponses() {
     return droppedResponses.get();
   }
 
-  /** What passes through in a second, all connections together; 0 for all there is. */
+  /** Limits the bytes per second of all connections together; 0 removes the limit. */
   void throttle(long bytesPerSecond) {
     nextFreeNanos.set(System.nanoTime());
     this.bytesPerSecond = bytesPerSecond;
   }
 
-  /** Parameters that every HTTP request to the engine gets, such as {@code readonly=1}. */
+  /** Sets parameters for every HTTP request to the engine, such as {@code readonly=1}. */
   void setExtraParameters(String parameters) {
     this.extraParameters = parameters;
   }
 
-  /** Lets everything pass again. */
+  /** Ends the partition. */
   void heal() {
     partitioned = false;
   }
@@ -108,7 +113,7 @@ final class FaultInjectingProxy implements AutoCloseable {
         Thread.ofVirtual().start(() -> forwardRequests(client, engine));
         Thread.ofVirtual().start(() -> forwardResponses(client, engine));
       } catch (IOException _) {
-        // closed, or a client that left at once
+        // closed, or the client disconnected immediately
       }
     }
   }
@@ -135,13 +140,13 @@ final class FaultInjectingProxy implements AutoCloseable {
         }
       }
     } catch (IOException _) {
-      // the connection is over
+      // the connection is closed
     } finally {
       closeQuietly(client, engine);
     }
   }
 
-  /** Each chunk waits until those before it have had their time. */
+  /** Delays a chunk until the bandwidth for the chunks before it is used up. */
   private void awaitBandwidth(int bytes) {
     long rate = bytesPerSecond;
     if (rate == 0) {
@@ -176,7 +181,7 @@ final class FaultInjectingProxy implements AutoCloseable {
         out.write(chunk, 0, n);
       }
     } catch (IOException _) {
-      // the connection is over
+      // the connection is closed
     } finally {
       closeQuietly(client, engine);
     }
@@ -193,7 +198,7 @@ final class FaultInjectingProxy implements AutoCloseable {
     try {
       socket.close();
     } catch (IOException _) {
-      // as good as closed
+      // already closed
     }
   }
 
@@ -202,7 +207,7 @@ final class FaultInjectingProxy implements AutoCloseable {
     try {
       server.close();
     } catch (IOException _) {
-      // as good as closed
+      // already closed
     }
     open.forEach(FaultInjectingProxy::closeQuietly);
   }

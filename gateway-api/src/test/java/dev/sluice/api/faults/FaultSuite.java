@@ -18,18 +18,19 @@ import org.slf4j.LoggerFactory;
 import org.springframework.util.FileSystemUtils;
 
 /**
- * {@code make faults}: makes everything fail that can, under load, and counts the logs.
+ * The program of {@code make faults}: injects all faults under load and counts the logs.
  *
- * <p>Arguments are names of rows, all when there is none; {@code ROUNDS} in the environment bounds
- * the rounds of each, {@code SEED} repeats the random moments of an earlier run. Exits with 1 when
- * a log was lost or doubled, when a fault did not happen, or when the gateway did not recover.
+ * <p>The arguments are names of faults; without arguments, all faults run. {@code ROUNDS} in the
+ * environment limits the rounds of each fault, {@code SEED} repeats the random moments of an
+ * earlier run. The exit status is 1 when a log was lost or duplicated, when a fault did not happen,
+ * or when the gateway did not recover.
  */
 public final class FaultSuite {
-  private static final String ROW_FORMAT = "%-24s %6s %12s %9s %5s %5s %7s %8s %7s  %s%n";
+  private static final String ROW_FORMAT = "%-24s %6s %12s %9s %5s %5s %10s %8s %7s  %s%n";
 
   private FaultSuite() {}
 
-  /** All rows, in the order in which they run. */
+  /** Returns all faults, in the order in which they run. */
   static List<Fault> all() {
     return Stream.of(
             ProcessFaults.all(),
@@ -48,20 +49,22 @@ public final class FaultSuite {
         .orElseThrow(
             () ->
                 new IllegalArgumentException(
-                    "no row is called %s; there are %s"
+                    "no fault has the name %s; the faults are %s"
                         .formatted(
                             name,
                             all().stream().map(Fault::name).collect(Collectors.joining(", ")))));
   }
 
   /**
-   * What came of a row.
+   * The result of one fault.
    *
-   * @param rounds that were done
-   * @param evidence what proves the fault, and in how many rounds it did
-   * @param longest time to recover
-   * @param peakKiB most memory of a gateway
-   * @param failures why the row fails; empty when it does not
+   * @param fault the fault
+   * @param rounds the number of finished rounds
+   * @param evidence the evidence of the fault, with the number of its rounds
+   * @param count the counts of logs after the last round
+   * @param longest the longest recovery time
+   * @param peakKiB the peak memory of a gateway in KiB
+   * @param failures the reasons why the fault fails the suite; empty when it passes
    */
   record FaultResult(
       Fault fault,
@@ -88,14 +91,16 @@ public final class FaultSuite {
           "%.1f s".formatted(longest.toMillis() / 1e3),
           peakKiB / 1024 + " MB",
           evidence.entrySet().stream()
-              .map(proof -> proof.getValue() + " x " + proof.getKey())
+              .map(entry -> entry.getValue() + " x " + entry.getKey())
               .collect(Collectors.joining("; ")));
-      failures.forEach(trouble -> System.out.println("    ! " + trouble));
+      failures.forEach(failure -> System.out.println("    ! " + failure));
     }
   }
 
   /**
-   * @param arguments names of rows
+   * Runs the faults and exits.
+   *
+   * @param arguments the names of faults
    */
   public static void main(String[] arguments) {
     ((Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME)).setLevel(Level.ERROR);
@@ -103,7 +108,7 @@ public final class FaultSuite {
         Long.parseLong(orDefault(System.getenv("SEED"), "" + System.nanoTime() % 1_000_000));
     int maxRounds = Integer.parseInt(orDefault(System.getenv("ROUNDS"), "1000"));
     var faults = selectFaults(arguments);
-    System.out.println("seed " + seed + " (SEED=" + seed + " for the same moments again)");
+    System.out.println("seed " + seed + " (SEED=" + seed + " repeats the same random moments)");
     System.out.printf(
         ROW_FORMAT,
         "fault",
@@ -112,11 +117,11 @@ public final class FaultSuite {
         "stored",
         "dead",
         "lost",
-        "doubled",
+        "duplicated",
         "recovery",
         "memory",
-        "proof");
-    long begun = System.nanoTime();
+        "evidence");
+    long start = System.nanoTime();
     var results = new ArrayList<FaultResult>();
     for (var fault : faults) {
       var result = run(fault, Math.min(maxRounds, fault.rounds()), seed, Path.of("target/faults"));
@@ -125,14 +130,14 @@ public final class FaultSuite {
     }
     long failed = results.stream().filter(result -> !result.passed()).count();
     System.out.printf(
-        "%d faults in %d rounds, %d logs acknowledged, %d lost, %d doubled; %s, after %d s%n",
+        "%d faults in %d rounds, %d logs acknowledged, %d lost, %d duplicated; %s, after %d s%n",
         results.size(),
         results.stream().mapToInt(FaultResult::rounds).sum(),
         results.stream().mapToLong(result -> result.count().acknowledged()).sum(),
         results.stream().mapToLong(result -> result.count().lost()).sum(),
         results.stream().mapToLong(result -> result.count().duplicated()).sum(),
-        failed == 0 ? "all is well" : failed + " rows FAILED",
-        Duration.ofNanos(System.nanoTime() - begun).toSeconds());
+        failed == 0 ? "all faults passed" : failed + " faults FAILED",
+        Duration.ofNanos(System.nanoTime() - start).toSeconds());
     System.exit(failed == 0 ? 0 : 1);
   }
 
@@ -150,7 +155,7 @@ public final class FaultSuite {
     return value == null || value.isBlank() ? otherwise : value;
   }
 
-  /** One row, all its rounds on one site; a round that goes wrong is the last. */
+  /** Runs all rounds of one fault on one site. The first failed round is the last. */
   static FaultResult run(Fault fault, int rounds, long seed, Path folder) {
     var random = new Random(seed ^ fault.name().hashCode());
     var run = "r" + Long.toHexString(System.nanoTime());
@@ -179,7 +184,7 @@ public final class FaultSuite {
         count = site.count();
         if (count.lost() > 0 || count.duplicated() > 0) {
           failures.add(
-              "round %d: %d lost, %d doubled".formatted(done, count.lost(), count.duplicated()));
+              "round %d: %d lost, %d duplicated".formatted(done, count.lost(), count.duplicated()));
         }
       }
       peak = site.peakKiB();
@@ -193,16 +198,19 @@ public final class FaultSuite {
     return result;
   }
 
-  /** What a bad row has left tells why. */
+  /** Deletes the directory of a passed fault; a failed fault keeps its directory for analysis. */
   private static void deleteQuietly(Path place) {
     try {
       FileSystemUtils.deleteRecursively(place);
     } catch (IOException e) {
-      System.err.println("cannot be deleted: " + e);
+      System.err.println("cannot delete the test directory: " + e);
     }
   }
 
-  /** From the end of the fault until a new request was acknowledged and the spool is empty. */
+  /**
+   * Returns the time from the end of the fault until a new request is acknowledged and the spool is
+   * empty.
+   */
   private static Duration awaitRecovery(Fault fault, TestSite site, Workload workload)
       throws Exception {
     var acknowledged = workload.awaitRecovery(fault.recoveryTimeout());

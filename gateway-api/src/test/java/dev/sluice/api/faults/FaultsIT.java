@@ -10,7 +10,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The short form of {@code make faults}: one round of what is most likely to go wrong. */
+/** The short form of {@code make faults}: one round of the most important faults. */
 @Timeout(180)
 class FaultsIT {
   @TempDir Path folder;
@@ -38,7 +38,9 @@ class FaultsIT {
     assertThat(result.count().duplicated()).isZero();
   }
 
-  /** One after the other on one site, to save the start of another. */
+  /**
+   * Combines the faults to one that injects them in sequence on one site, to save further starts.
+   */
   private static Fault combined(List<String> names) {
     var faults = names.stream().map(FaultSuite::byName).toList();
     var first = faults.getFirst();

@@ -19,9 +19,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** One gateway as a process of its own, that can be killed and started again on the same ports. */
+/** A gateway in its own process, which can be killed and restarted on the same ports. */
 final class GatewayUnderTest implements AutoCloseable {
-  /** What a shell says of a process that was ended by signal 9. */
+  /** The exit status of a process that was killed by signal 9. */
   static final int SIGKILL_EXIT_STATUS = 137;
 
   private static final Pattern PEAK_RSS = Pattern.compile("VmHWM:\\s+(\\d+) kB");
@@ -36,9 +36,12 @@ final class GatewayUnderTest implements AutoCloseable {
   private long peakKiB;
 
   /**
-   * @param main the class that is started
-   * @param options of the JVM
-   * @param arguments settings beyond ports and addresses
+   * Creates a gateway that is not started.
+   *
+   * @param folder the directory of its log file
+   * @param main the main class
+   * @param options the options of the JVM
+   * @param arguments further settings, without ports and addresses
    */
   GatewayUnderTest(Path folder, String main, List<String> options, List<String> arguments) {
     this.log = folder.resolve("gateway-" + port + ".log");
@@ -48,7 +51,7 @@ final class GatewayUnderTest implements AutoCloseable {
         List.of(
             "--enable-native-access=ALL-UNNAMED",
             "--sun-misc-unsafe-memory-access=allow",
-            "-XX:TieredStopAtLevel=1", // what is young is killed soon
+            "-XX:TieredStopAtLevel=1", // compiles fast, since the process is short-lived
             "-cp",
             System.getProperty("java.class.path"),
             main,
@@ -59,7 +62,7 @@ final class GatewayUnderTest implements AutoCloseable {
             "--sluice.ingest.otlp-http-port=-1",
             "--sluice.instance=faults-" + port));
     command.addAll(arguments);
-    // the engines end with this process, however it ends; a gateway does not
+    // the engines end with this process, but the gateway does not
     Runtime.getRuntime().addShutdownHook(new Thread(this::destroy));
   }
 
@@ -74,11 +77,11 @@ final class GatewayUnderTest implements AutoCloseable {
     Runtime.getRuntime().addShutdownHook(new Thread(this::destroy));
   }
 
-  /** Waits for it to end by itself; the exit status. */
-  int awaitExit(Duration patience) throws InterruptedException {
+  /** Waits until the process exits by itself and returns its exit status. */
+  int awaitExit(Duration timeout) throws InterruptedException {
     var running = process;
-    if (running == null || !running.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS)) {
-      throw new IllegalStateException("it does not end");
+    if (running == null || !running.waitFor(timeout.toMillis(), TimeUnit.MILLISECONDS)) {
+      throw new IllegalStateException("the gateway does not exit");
     }
     return running.exitValue();
   }
@@ -97,18 +100,18 @@ final class GatewayUnderTest implements AutoCloseable {
             .start();
   }
 
-  /** Returns when it says that it can do its part. */
+  /** Waits until the gateway reports that it is ready. */
   void awaitReady() {
-    await("a gateway that is ready, see " + log)
+    await("a ready gateway, see " + log)
         .atMost(STARTUP_TIMEOUT)
         .pollInterval(Duration.ofMillis(50))
         .ignoreExceptions()
         .until(() -> status("/actuator/health/readiness") == 200);
   }
 
-  /** Returns when it answers at all, whatever it can do. */
+  /** Waits until the gateway reports that it is live, ready or not. */
   void awaitLive() {
-    await("a gateway that lives, see " + log)
+    await("a live gateway, see " + log)
         .atMost(STARTUP_TIMEOUT)
         .pollInterval(Duration.ofMillis(50))
         .ignoreExceptions()
@@ -119,12 +122,12 @@ final class GatewayUnderTest implements AutoCloseable {
     return http.send(buildRequest(path), BodyHandlers.discarding()).statusCode();
   }
 
-  /** What the management port answers. */
+  /** Returns the response of the management port. */
   String get(String path) throws IOException, InterruptedException {
     return http.send(buildRequest(path), BodyHandlers.ofString()).body();
   }
 
-  /** A figure of the gateway's metrics; not a number when it has none. */
+  /** Returns the value of a gauge, or NaN when there is no such gauge. */
   double gauge(String name) {
     try {
       var found =
@@ -139,7 +142,7 @@ final class GatewayUnderTest implements AutoCloseable {
     }
   }
 
-  /** As this one again, on ports of its own but under the same name; not started. */
+  /** Returns a second gateway with the same instance name and its own ports, not started. */
   GatewayUnderTest duplicate() {
     return new GatewayUnderTest(this);
   }
@@ -158,18 +161,18 @@ final class GatewayUnderTest implements AutoCloseable {
     return process != null && process.isAlive();
   }
 
-  /** All it has said, in all its lives. */
+  /** Returns the log output of all runs. */
   String log() throws IOException {
     return Files.exists(log) ? Files.readString(log, StandardCharsets.UTF_8) : "";
   }
 
-  /** kill -9; the exit status. */
+  /** Kills the gateway with SIGKILL and returns its exit status. */
   int kill() throws InterruptedException {
     recordPeakMemory();
     return process == null ? -1 : process.destroyForcibly().waitFor();
   }
 
-  /** The most memory that any of its lives has had, in KiB. */
+  /** Returns the peak memory of all runs in KiB. */
   long peakKiB() {
     recordPeakMemory();
     return peakKiB;
@@ -184,7 +187,7 @@ final class GatewayUnderTest implements AutoCloseable {
           peakKiB = Math.max(peakKiB, Long.parseLong(found.group(1)));
         }
       } catch (IOException _) {
-        // it has just ended, or there is no /proc
+        // the process has just ended, or the system has no /proc
       }
     }
   }

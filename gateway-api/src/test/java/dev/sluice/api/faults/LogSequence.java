@@ -4,8 +4,8 @@ import java.util.BitSet;
 import java.util.Random;
 
 /**
- * What the clients of one row know: which numbers they have used, and which of these were
- * acknowledged. Safe for use by many threads.
+ * The log numbers of the clients of one fault: which numbers are allocated, and which are
+ * acknowledged. Thread-safe.
  */
 final class LogSequence {
   private static final int POOL = 1 << 20;
@@ -17,7 +17,10 @@ final class LogSequence {
   private int next;
 
   /**
-   * @param run the service whose logs these are; the first word of their bodies too
+   * Creates a sequence.
+   *
+   * @param run the service of the logs, also the first word of their bodies
+   * @param seed the seed of the random text
    */
   LogSequence(String run, long seed) {
     this.run = run;
@@ -40,7 +43,7 @@ final class LogSequence {
     return first;
   }
 
-  /** The smallest number that was not used. */
+  /** Returns the smallest number that is not allocated. */
   synchronized int nextUnused() {
     return next;
   }
@@ -53,7 +56,7 @@ final class LogSequence {
     return (BitSet) acknowledged.clone();
   }
 
-  /** Letters that do not compress. */
+  /** Returns random letters, which do not compress. */
   synchronized String randomText(int length) {
     int from = random.nextInt(POOL - length);
     return pool.substring(from, from + length);

@@ -12,11 +12,14 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
-/** Processes that end, or stand still. */
+/** Faults of processes: killed or stopped. */
 final class ProcessFaults {
   private static final int ROUNDS = 20;
 
-  /** At the usual rate a little more than a second, in which every stage of a log has its turn. */
+  /**
+   * At the default rate these logs take more than a second, so that a random moment hits every
+   * stage of the pipeline.
+   */
   private static final int MAX_LOGS_BEFORE_FAULT = 2_500;
 
   private static final Path CLOCK = Path.of("target/faults/clock").toAbsolutePath();
@@ -54,7 +57,7 @@ final class ProcessFaults {
     verify(status == GatewayUnderTest.SIGKILL_EXIT_STATUS, "exit status " + status);
     round.markFaultEnd();
     round.site().gateway().start();
-    return "ended by signal 9";
+    return "killed by SIGKILL";
   }
 
   private static String killRedis(Round round) {
@@ -63,12 +66,12 @@ final class ProcessFaults {
     var old = handle(redis.pid());
     redis.kill();
     old.onExit().join();
-    redis.stop(); // it would be started again by itself, after a pause that grows
+    redis.stop(); // stop() prevents the automatic restart, whose delay grows
     round.workload().awaitRejected(1);
     round.markFaultEnd();
     redis.restart();
-    verify(redis.pid() != old.pid(), "process " + old.pid() + " lives on");
-    return "another process, requests turned away";
+    verify(redis.pid() != old.pid(), "process " + old.pid() + " still runs");
+    return "a new process, requests rejected";
   }
 
   private static String killClickHouse(Round round) {
@@ -80,8 +83,8 @@ final class ProcessFaults {
     clickHouse.stop();
     round.markFaultEnd();
     clickHouse.restart();
-    verify(clickHouse.pid() != old.pid(), "process " + old.pid() + " lives on");
-    return "another process";
+    verify(clickHouse.pid() != old.pid(), "process " + old.pid() + " still runs");
+    return "a new process";
   }
 
   private static String killAll(Round round) throws IOException, InterruptedException {
@@ -101,9 +104,9 @@ final class ProcessFaults {
     site.gateway().start();
     site.clickHouse().restart();
     site.redis().restart();
-    verify(site.redis().pid() != oldRedis.pid(), "Redis lives on");
-    verify(site.clickHouse().pid() != oldClickHouse.pid(), "ClickHouse lives on");
-    return "ended by signal 9, two other processes";
+    verify(site.redis().pid() != oldRedis.pid(), "Redis still runs");
+    verify(site.clickHouse().pid() != oldClickHouse.pid(), "ClickHouse still runs");
+    return "killed by SIGKILL, two new engine processes";
   }
 
   private static ProcessHandle handle(long pid) {
@@ -112,11 +115,11 @@ final class ProcessFaults {
 
   private static String stopRedis(Round round) throws IOException, InterruptedException {
     round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
-    int turnedAway = round.workload().refused() + round.workload().unanswered();
+    int rejectedBefore = round.workload().refused() + round.workload().unanswered();
     stopProcess(round, round.site().redis().pid());
-    int more = round.workload().refused() + round.workload().unanswered() - turnedAway;
-    verify(more > 0, "no request was turned away");
-    return "halted for %d s, %d requests turned away".formatted(STOP_DURATION.toSeconds(), more);
+    int more = round.workload().refused() + round.workload().unanswered() - rejectedBefore;
+    verify(more > 0, "no request was rejected");
+    return "halted for %d s, %d requests rejected".formatted(STOP_DURATION.toSeconds(), more);
   }
 
   private static String stopClickHouse(Round round) throws IOException, InterruptedException {
@@ -125,8 +128,8 @@ final class ProcessFaults {
     stopProcess(round, round.site().clickHouse().pid());
     long waiting = round.site().spoolEntries();
     int more = round.workload().acknowledged() - before;
-    verify(waiting > 0, "nothing waits in the spool");
-    verify(more > 0, "nothing was acknowledged meanwhile");
+    verify(waiting > 0, "the spool is empty");
+    verify(more > 0, "no log was acknowledged meanwhile");
     return "halted for %d s, %d logs acknowledged meanwhile"
         .formatted(STOP_DURATION.toSeconds(), more);
   }
@@ -145,20 +148,20 @@ final class ProcessFaults {
     }
   }
 
-  /** The one that lives takes over what the other had in hand. */
+  /** The surviving gateway takes over the in-flight deliveries of the other. */
   private static String killOneOfTwo(Round round) throws IOException, InterruptedException {
     round.workload().awaitAcknowledged(5_000);
-    // while ClickHouse is away, each surely has something in hand
+    // while ClickHouse is unavailable, each gateway certainly has a delivery in flight
     round.site().clickHouse().stop();
     round.workload().awaitAcknowledged(5_000);
     int status = round.site().gateways().getLast().kill();
     verify(status == GatewayUnderTest.SIGKILL_EXIT_STATUS, "exit status " + status);
     round.markFaultEnd();
     round.site().clickHouse().restart();
-    return "ended by signal 9, never started again";
+    return "killed by SIGKILL, not restarted";
   }
 
-  /** The clock stays wrong: what was received before and what comes after must both be stored. */
+  /** The clock stays wrong: logs received before and after the change must be stored. */
   private static String setClockBack(Round round) throws IOException, InterruptedException {
     try {
       round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
@@ -179,9 +182,9 @@ final class ProcessFaults {
                   FROM otel_logs WHERE ServiceName = '%s'"""
                       .formatted(round.site().sequence().run()))
               .split("\t", -1);
-      verify(Long.parseLong(early[0]) > 0, "nothing was received an hour ago");
-      verify(!early[0].equals(early[1]), "all was received an hour ago");
-      return "received an hour ago: some of the logs";
+      verify(Long.parseLong(early[0]) > 0, "no log has a receive time one hour ago");
+      verify(!early[0].equals(early[1]), "all logs have a receive time one hour ago");
+      return "some logs have a receive time one hour ago";
     } finally {
       Files.deleteIfExists(CLOCK);
     }

@@ -13,7 +13,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
 
-/** The gateway with a clock that somebody sets: a file says by how many seconds it is off. */
+/** A gateway whose clock a test sets: a file has the offset in seconds. */
 @Configuration(proxyBeanMethods = false)
 class SkewedClockGateway {
   static final String FILE = "faults.clock";

@@ -10,15 +10,15 @@ import java.time.Duration;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/** A Redis that takes no more, or whose answers do not arrive. */
+/** Faults of the spool: a Redis that is full, and a Redis whose responses are lost. */
 final class SpoolFaults {
-  /** Logs that do not compress, so that memory fills within seconds. */
+  /** Logs that do not compress, so that the memory of Redis is full within seconds. */
   private static final Workload.LoadProfile BULKY =
       new Workload.LoadProfile(4, 50, Duration.ofMillis(50), 600);
 
   private static final long HEADROOM_BYTES = 8 << 20;
 
-  /** What Redis says of an entry that it has appended, by itself or as the first of several. */
+  /** The response of Redis to an append, single or the first of several. */
   private static final Pattern APPENDED = Pattern.compile("\\$\\d+\r\n\\d{13}-\\d+\r\n");
 
   private static final Pattern OUT_OF_MEMORY = Pattern.compile("OOM|Redis is full");
@@ -38,7 +38,10 @@ final class SpoolFaults {
             "append-cut", 5, SitePlan.REDIS_ONLY.withProxies(), SpoolFaults::dropAppendResponse));
   }
 
-  /** Nobody gives Redis more memory afterwards: it drains through what it allows when full. */
+  /**
+   * Redis does not get more memory afterwards: it drains with the commands that it permits when
+   * full.
+   */
   private static String fillRedis(Round round, boolean restart)
       throws IOException, InterruptedException {
     var site = round.site();
@@ -47,10 +50,10 @@ final class SpoolFaults {
     long limit = memory(site, "used_memory") + HEADROOM_BYTES;
     site.redis(redis -> redis.configSet("maxmemory", Long.toString(limit)));
     round.workload().awaitRejected(20);
-    await("a Redis that is full")
+    await("a full Redis")
         .atMost(Duration.ofSeconds(60))
         .until(() -> memory(site, "used_memory") > limit - HEADROOM_BYTES / 4);
-    verify(round.workload().refused() > 0, "no request was refused");
+    verify(round.workload().refused() > 0, "no request was rejected");
     site.awaitLogMatch(OUT_OF_MEMORY, 0);
     if (restart) {
       int status = site.gateway().kill();
@@ -60,10 +63,11 @@ final class SpoolFaults {
       round.workload().awaitRejected(5);
     }
     long waiting = site.spoolEntries();
-    verify(waiting > 0, "nothing waits in the spool");
+    verify(waiting > 0, "the spool is empty");
     round.markFaultEnd();
     site.clickHouse().restart();
-    return "full with %d entries, refused%s".formatted(waiting, restart ? ", restarted" : "");
+    return "full with %d entries, requests rejected%s"
+        .formatted(waiting, restart ? ", restarted" : "");
   }
 
   private static long memory(TestSite site, String what) {
@@ -80,10 +84,10 @@ final class SpoolFaults {
     var faultInjectingProxy = round.site().redisProxy();
     int before = faultInjectingProxy.droppedResponses();
     faultInjectingProxy.dropResponses(APPENDED, 1, false);
-    await("an answer to cut")
+    await("a dropped response")
         .atMost(Duration.ofSeconds(30))
         .until(() -> faultInjectingProxy.droppedResponses() > before);
     round.markFaultEnd();
-    return "answer of an append cut off";
+    return "response to an append dropped";
   }
 }

@@ -12,9 +12,12 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
 
-/** A ClickHouse that refuses, that answers and is not heard, that is slow or not there. */
+/**
+ * Faults of the store: a ClickHouse that rejects, whose responses are lost, that is slow or
+ * unavailable.
+ */
 final class StoreFaults {
-  /** How ClickHouse tells that an insert has stored something. */
+  /** The part of a ClickHouse response that shows that an insert has stored rows. */
   private static final Pattern INSERTED = Pattern.compile("\"written_rows\":\"[1-9]");
 
   private static final int DISK_MIB = 256;
@@ -25,7 +28,7 @@ final class StoreFaults {
   private static final Duration MEASURE_PERIOD = Duration.ofSeconds(5);
   private static final int SLOWDOWN_FACTOR = 10;
 
-  /** Requests as agents send them, at about ten thousand logs a second. */
+  /** Requests like those of agents, about ten thousand logs per second. */
   private static final Workload.LoadProfile HIGH_RATE =
       new Workload.LoadProfile(4, 500, Duration.ofMillis(190), 60);
 
@@ -79,7 +82,7 @@ final class StoreFaults {
             StoreFaults::millionDuringOutage));
   }
 
-  /** Settings that an operator may have given to the user, here with each request. */
+  /** Adds settings to each request of the gateway, as if an operator had set them for its user. */
   private static String overrideSettings(Round round, String parameters, String error)
       throws IOException {
     round.awaitRandomProgress(2_000);
@@ -91,13 +94,15 @@ final class StoreFaults {
     return "error " + error;
   }
 
-  /** Returns when the gateway has met ClickHouse's error and logs were acknowledged after it. */
+  /**
+   * Waits until the gateway has reported the ClickHouse error and further logs are acknowledged.
+   */
   private static void awaitError(Round round, String error) throws IOException {
     var pattern = Pattern.compile(error);
     long before = round.site().countLogMatches(pattern);
     round.site().awaitLogMatch(pattern, before);
     round.workload().awaitAcknowledged(1_000);
-    verify(round.site().spoolEntries() > 0, "nothing waits in the spool");
+    verify(round.site().spoolEntries() > 0, "the spool is empty");
   }
 
   private static String tooManyParts(Round round) throws IOException, InterruptedException {
@@ -125,7 +130,7 @@ final class StoreFaults {
         out.write(block);
       }
     } catch (IOException _) {
-      // full
+      // the disk is full
     }
     try {
       awaitError(round, "NOT_ENOUGH_SPACE|No space left on device");
@@ -136,7 +141,7 @@ final class StoreFaults {
     return "no space left on device";
   }
 
-  /** One that the gateway does not bring back by itself. */
+  /** Removes a column that the gateway does not add by itself. */
   private static String dropColumn(Round round) throws IOException, InterruptedException {
     round.awaitRandomProgress(2_000);
     round.site().awaitStored();
@@ -151,19 +156,22 @@ final class StoreFaults {
     round.awaitRandomProgress(2_000);
     dropResponse(round, false);
     round.markFaultEnd();
-    return "answer of an insert cut off";
+    return "response to an insert dropped";
   }
 
   private static void dropResponse(Round round, boolean apart) {
     var faultInjectingProxy = round.site().clickHouseProxy();
     int before = faultInjectingProxy.droppedResponses();
     faultInjectingProxy.dropResponses(INSERTED, 1, apart);
-    await("an answer to cut")
+    await("a dropped response")
         .atMost(Duration.ofSeconds(30))
         .until(() -> faultInjectingProxy.droppedResponses() > before);
   }
 
-  /** Before the gateway can try again, others have pushed its token out of ClickHouse's memory. */
+  /**
+   * Before the gateway can retry, inserts of other clients remove its token from the deduplication
+   * window of ClickHouse.
+   */
   private static String overrunDeduplicationWindow(Round round)
       throws IOException, InterruptedException {
     var site = round.site();
@@ -180,7 +188,7 @@ final class StoreFaults {
     }
     round.markFaultEnd();
     site.clickHouseProxy().heal();
-    return "answer of an insert cut off, 5 inserts of others after it";
+    return "response to an insert dropped, then 5 inserts of other clients";
   }
 
   private static String throttleInserts(Round round) {
@@ -191,17 +199,18 @@ final class StoreFaults {
     faultInjectingProxy.throttle(usual / SLOWDOWN_FACTOR);
     long slowed = rate(faultInjectingProxy, THROTTLE_PERIOD);
     verify(
-        slowed < usual / (SLOWDOWN_FACTOR / 2), "%d of %d bytes a second".formatted(slowed, usual));
+        slowed < usual / (SLOWDOWN_FACTOR / 2),
+        "%d of %d bytes per second".formatted(slowed, usual));
     verify(
         round.workload().acknowledged() + round.workload().refused() > before,
-        "no client was answered");
+        "no client got a response");
     round.markFaultEnd();
     faultInjectingProxy.throttle(0);
     return "%d instead of %d KB/s for %d s"
         .formatted(slowed / 1000, usual / 1000, THROTTLE_PERIOD.toSeconds());
   }
 
-  /** Bytes a second. */
+  /** Returns the bytes per second to the engine. */
   private static long rate(FaultInjectingProxy faultInjectingProxy, Duration over) {
     long before = faultInjectingProxy.bytesSent();
     sleepUntil(System.nanoTime() + over.toNanos());
@@ -214,7 +223,10 @@ final class StoreFaults {
     }
   }
 
-  /** One log in twenty thousand that break a rule which somebody has given to the table. */
+  /**
+   * Sends one log, among twenty thousand, that violates a constraint which the test adds to the
+   * table.
+   */
   private static String poison(Round round) throws IOException, InterruptedException {
     var site = round.site();
     round.workload().awaitAcknowledged(1_000);
@@ -227,11 +239,11 @@ final class StoreFaults {
     round.workload().awaitAcknowledged(LOGS_AROUND_POISON);
     round.markFaultEnd();
     site.clickHouse().restart();
-    await("the poison among the dead letters")
+    await("the poison record in the dead letters")
         .atMost(Duration.ofSeconds(60))
         .until(() -> site.deadLetteredNumbers().get(poison));
     verify(site.deadLetteredNumbers().cardinality() == 1, "other logs are dead letters");
-    return "1 dead letter, the very one";
+    return "1 dead letter, the poison record";
   }
 
   private static String millionDuringOutage(Round round) {
@@ -246,9 +258,9 @@ final class StoreFaults {
     sleepUntil(end);
     long waiting = site.spoolEntries();
     int more = round.workload().acknowledged() - before;
-    verify(waiting > 0, "nothing waits in the spool");
+    verify(waiting > 0, "the spool is empty");
     round.markFaultEnd();
     site.clickHouse().restart();
-    return "%d logs acknowledged while it was away for %d s".formatted(more, OUTAGE.toSeconds());
+    return "%d logs acknowledged during an outage of %d s".formatted(more, OUTAGE.toSeconds());
   }
 }

@@ -31,25 +31,27 @@ import org.awaitility.core.ConditionTimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Redis and a ClickHouse of its own and one or two gateways that use them, each a process; all of
- * them are gone after {@link #close}.
+ * A site with its own Redis and ClickHouse and one or two gateways, each in its own process; {@link
+ * #close} ends all processes.
  */
 final class TestSite implements AutoCloseable {
   private static final Duration REVIVE_TIMEOUT = Duration.ofSeconds(30);
   private static final Duration FIRST_STORE_TIMEOUT = Duration.ofSeconds(60);
 
   /**
-   * What a row wants other than usual.
+   * The configuration of a site.
    *
-   * @param spool of the gateways, as {@code sluice.spool} has it
-   * @param gateways how many share the engines
-   * @param main class that starts them
-   * @param options of their JVM
-   * @param settings of theirs
-   * @param proxied whether there is a {@link FaultInjectingProxy} to either engine
-   * @param clickHouseMiB size of the file system that ClickHouse's data get, 0 for that of the rest
-   * @param walMiB size of the file system that the write-ahead logs get, likewise
-   * @param loadProfile of the load
+   * @param spool the value of {@code sluice.spool} of the gateways
+   * @param gateways the number of gateways that share the engines
+   * @param main the main class of the gateways
+   * @param options the JVM options of the gateways
+   * @param settings the settings of the gateways
+   * @param proxied whether there is a {@link FaultInjectingProxy} to each engine
+   * @param clickHouseMiB the size in MiB of a file system for the data of ClickHouse; 0 for no own
+   *     file system
+   * @param walMiB the size in MiB of a file system for the write-ahead logs; 0 for no own file
+   *     system
+   * @param loadProfile the profile of the load
    */
   record SitePlan(
       String spool,
@@ -62,7 +64,7 @@ final class TestSite implements AutoCloseable {
       int walMiB,
       Workload.LoadProfile loadProfile) {
 
-    /** On Redis alone. */
+    /** Only Redis as the spool. */
     static final SitePlan REDIS_ONLY =
         new SitePlan(
             "redis",
@@ -75,10 +77,10 @@ final class TestSite implements AutoCloseable {
             0,
             Workload.LoadProfile.DEFAULT);
 
-    /** On the write-ahead log alone. */
+    /** Only the write-ahead log as the spool. */
     static final SitePlan WAL_ONLY = REDIS_ONLY.spool("wal");
 
-    /** As it is when nobody says anything. */
+    /** The default configuration. */
     static final SitePlan REDIS_THEN_WAL = REDIS_ONLY.spool("redis-then-wal");
 
     private SitePlan spool(String spool) {
@@ -128,7 +130,10 @@ final class TestSite implements AutoCloseable {
           spool, gateways, main, options, settings, proxied, mebibytes, walMiB, loadProfile);
     }
 
-    /** Little room for the write-ahead logs, of which little is kept free. */
+    /**
+     * Returns this plan with a small file system for the write-ahead logs, on which little space
+     * must stay free.
+     */
     SitePlan withWalDisk(int mebibytes, String... settings) {
       return new SitePlan(
           spool,
@@ -149,17 +154,19 @@ final class TestSite implements AutoCloseable {
   }
 
   /**
-   * What has become of the logs.
+   * The counts of logs.
    *
-   * @param acknowledged logs that a client was told are safe
+   * @param acknowledged logs that the gateway acknowledged to a client
    * @param stored rows in ClickHouse
    * @param deadLettered logs among the dead letters
-   * @param lost acknowledged and nowhere, but for those that are known to be quarantined
-   * @param duplicated stored more than once, or stored and a dead letter, or stored and quarantined
+   * @param lost logs that are acknowledged but neither stored nor a dead letter, without those
+   *     known to be quarantined
+   * @param duplicated logs that are stored more than once, or stored and a dead letter, or stored
+   *     and quarantined
    */
   record LogCounts(int acknowledged, long stored, int deadLettered, int lost, int duplicated) {}
 
-  /** An entry of the list of dead letters. */
+  /** The id of an item in the list of dead letters. */
   private static final Pattern DEAD_LETTER_ID = Pattern.compile("\\{\"id\":\"([^\"]+)\"");
 
   private final Path folder;
@@ -175,7 +182,11 @@ final class TestSite implements AutoCloseable {
   private @Nullable FaultInjectingProxy clickHouseProxy;
 
   /**
-   * @param folder for everything, new
+   * Starts a site.
+   *
+   * @param plan the configuration
+   * @param folder a new directory for all files of the site
+   * @param sequence the numbers of the logs
    */
   TestSite(SitePlan plan, Path folder, LogSequence sequence)
       throws IOException, InterruptedException {
@@ -250,7 +261,7 @@ final class TestSite implements AutoCloseable {
     return folder.resolve("clickhouse/data");
   }
 
-  /** Below which the write-ahead logs lie. */
+  /** Returns the parent directory of the write-ahead logs. */
   Path walDir() {
     return folder.resolve("wal");
   }
@@ -276,18 +287,18 @@ final class TestSite implements AutoCloseable {
   }
 
   FaultInjectingProxy redisProxy() {
-    return java.util.Objects.requireNonNull(redisProxy, "the plan has no wires");
+    return java.util.Objects.requireNonNull(redisProxy, "the plan has no proxies");
   }
 
   FaultInjectingProxy clickHouseProxy() {
-    return java.util.Objects.requireNonNull(clickHouseProxy, "the plan has no wires");
+    return java.util.Objects.requireNonNull(clickHouseProxy, "the plan has no proxies");
   }
 
   LogSequence sequence() {
     return sequence;
   }
 
-  /** Sends a process a signal, such as STOP. */
+  /** Sends a signal to a process, for example STOP. */
   static void signal(String signal, long pid) throws IOException, InterruptedException {
     run("kill", "-" + signal, Long.toString(pid));
   }
@@ -298,15 +309,18 @@ final class TestSite implements AutoCloseable {
     return status.charAt(status.lastIndexOf(')') + 2) == 'T';
   }
 
-  /** Asks Redis itself, on a way of its own. */
-  <T> T redis(Function<RedisCommands<String, String>, T> question) {
+  /** Queries Redis directly, not through the proxy. */
+  <T> T redis(Function<RedisCommands<String, String>, T> query) {
     try (var client = RedisClient.create(redis.url());
         var connection = client.connect()) {
-      return question.apply(connection.sync());
+      return query.apply(connection.sync());
     }
   }
 
-  /** Asks ClickHouse itself; the answer, in its format TSV when the query names none. */
+  /**
+   * Queries ClickHouse directly and returns the response, in the format TSV unless the query names
+   * one.
+   */
   String sql(String sql) throws IOException, InterruptedException {
     try (var in = executeQuery(sql)) {
       return new String(in.readAllBytes(), UTF_8).strip();
@@ -328,7 +342,10 @@ final class TestSite implements AutoCloseable {
     return response.body();
   }
 
-  /** Entries in the spool: as Redis says, or as the gateways say where they have some too. */
+  /**
+   * Returns the number of entries in the spool: from Redis, or from the metrics of the gateways if
+   * they have a write-ahead log.
+   */
   long spoolEntries() {
     if (plan.spool().equals(SitePlan.REDIS_ONLY.spool())) {
       return redis(commands -> commands.xlen("{sluice:0}:logs"));
@@ -338,26 +355,26 @@ final class TestSite implements AutoCloseable {
       entries += gateway.gauge("sluice_spool_entries");
     }
     if (Double.isNaN(entries)) {
-      throw new IllegalStateException("a gateway does not know how much waits");
+      throw new IllegalStateException("a gateway does not report its spool entries");
     }
     return Math.round(entries);
   }
 
-  /** These were in what was damaged where it lay: they must be stored nowhere. */
+  /** Marks logs as quarantined, since their stored bytes are damaged: they must not be stored. */
   void markQuarantined(BitSet numbers) {
     quarantined.or(numbers);
   }
 
-  /** Returns when nothing is left to deliver. */
-  void awaitDrained(Duration patience) {
+  /** Waits until the spool is empty. */
+  void awaitDrained(Duration timeout) {
     await("an empty spool")
-        .atMost(patience)
+        .atMost(timeout)
         .pollInterval(Duration.ofMillis(25))
         .ignoreExceptions()
         .until(() -> spoolEntries() == 0);
   }
 
-  /** Returns when at least one log of this run can be read. */
+  /** Waits until at least one log of this run is stored. */
   void awaitStored() {
     await("a first stored log")
         .atMost(FIRST_STORE_TIMEOUT)
@@ -368,7 +385,7 @@ final class TestSite implements AutoCloseable {
                     .equals("0"));
   }
 
-  /** How often any gateway's log says so. */
+  /** Returns the number of matches in the logs of all gateways. */
   long countLogMatches(Pattern what) throws IOException {
     long times = 0;
     for (var gateway : gateways) {
@@ -377,29 +394,26 @@ final class TestSite implements AutoCloseable {
     return times;
   }
 
-  /** Returns when a gateway's log says so once more than {@code before}. */
+  /** Waits until the logs of the gateways have more than {@code before} matches. */
   void awaitLogMatch(Pattern what, long before) {
-    await("a gateway that says " + what)
+    await("a log line that matches " + what)
         .atMost(Duration.ofSeconds(60))
         .pollInterval(Duration.ofMillis(100))
         .until(() -> countLogMatches(what) > before);
   }
 
-  /** What no gateway should ever have to say, whatever fails around it. */
+  /** Returns errors in the logs of the gateways that no fault may cause. */
   List<String> fatalErrors() throws IOException {
-    var complaints = new ArrayList<String>();
+    var errors = new ArrayList<String>();
     for (var gateway : gateways) {
       if (gateway.log().contains("OutOfMemoryError")) {
-        complaints.add("a gateway ran out of memory");
+        errors.add("a gateway ran out of memory");
       }
     }
-    return complaints;
+    return errors;
   }
 
-  /**
-   * After a round that went wrong: gives the logs their last chance, so that what is only late does
-   * not look lost.
-   */
+  /** Restarts the gateways after a failed round, so that late logs are not counted as lost. */
   void revive() throws IOException {
     for (var gateway : gateways) {
       if (!gateway.isAlive()) {
@@ -409,16 +423,16 @@ final class TestSite implements AutoCloseable {
     try {
       awaitDrained(REVIVE_TIMEOUT);
     } catch (ConditionTimeoutException _) {
-      // then it is lost as far as anybody can tell
+      // the remaining logs are counted as lost
     }
   }
 
-  /** The most memory that one of the gateways has had, in KiB. */
+  /** Returns the highest peak memory of a gateway in KiB. */
   long peakKiB() {
     return gateways.stream().mapToLong(GatewayUnderTest::peakKiB).max().orElse(0);
   }
 
-  /** Where every log is; right only while nothing is sent and nothing waits. */
+  /** Counts the logs; valid only while no logs are sent and the spool is empty. */
   LogCounts count() throws IOException, InterruptedException {
     var acknowledged = sequence.acknowledged();
     var once = new BitSet();
@@ -462,7 +476,7 @@ final class TestSite implements AutoCloseable {
         doubled.cardinality());
   }
 
-  /** Numbers of the logs that are dead letters, as the gateway shows them. */
+  /** Returns the numbers of the logs in the dead letters, from a gateway. */
   BitSet deadLetteredNumbers() throws InterruptedException {
     var dead = new BitSet();
     for (var gateway : gateways) {
@@ -472,7 +486,7 @@ final class TestSite implements AutoCloseable {
             dead.or(numbersIn(gateway.get("/actuator/deadletters/" + letter.group(1))));
           }
         } catch (IOException _) {
-          // another may answer
+          // another gateway may respond
         }
       }
     }
@@ -484,10 +498,10 @@ final class TestSite implements AutoCloseable {
     return gateway.get("/actuator/deadletters?limit=1000");
   }
 
-  private BitSet numbersIn(String letter) {
+  private BitSet numbersIn(String deadLetter) {
     var found = new BitSet();
     Pattern.compile(Pattern.quote(sequence.run()) + " (\\d+) ")
-        .matcher(letter)
+        .matcher(deadLetter)
         .results()
         .forEach(number -> found.set(Integer.parseInt(number.group(1))));
     return found;
@@ -499,7 +513,7 @@ final class TestSite implements AutoCloseable {
       try {
         open.pop().close();
       } catch (Exception e) {
-        System.err.println("cannot be ended: " + e);
+        System.err.println("cannot close: " + e);
       }
     }
     http.shutdownNow();

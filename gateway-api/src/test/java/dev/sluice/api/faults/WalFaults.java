@@ -21,7 +21,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/** The write-ahead log, and what may happen to it. */
+/** Faults of the write-ahead log. */
 final class WalFaults {
   private static final int MAX_LOGS_BEFORE_FAULT = 2_500;
   private static final int KILLS = 50;
@@ -30,11 +30,11 @@ final class WalFaults {
   private static final String ZERO_HIGH_WATERMARK = "--sluice.wal.retained-bytes-high-watermark=0B";
   private static final String ZERO_LOW_WATERMARK = "--sluice.wal.retained-bytes-low-watermark=0B";
 
-  /** Logs that do not compress, so that a small disk fills within seconds. */
+  /** Logs that do not compress, so that a small disk is full within seconds. */
   private static final Workload.LoadProfile BULKY =
       new Workload.LoadProfile(4, 50, Duration.ofMillis(50), 600);
 
-  private static final Pattern FULL = Pattern.compile("durable logs are turned away");
+  private static final Pattern FULL = Pattern.compile("spool unavailable for durable writes");
   private static final Pattern INDEX_LINE =
       Pattern.compile("\"off\":(\\d+),\"len\":(\\d+),\"recs\":(\\d+)");
   private static final Pattern QUARANTINED = Pattern.compile("\"quarantined\":\\[\\{");
@@ -74,7 +74,7 @@ final class WalFaults {
     try {
       int refused = round.workload().refused();
       round.workload().awaitRejected(20);
-      verify(round.workload().refused() > refused, "no request was answered with 503");
+      verify(round.workload().refused() > refused, "no response has status 503");
       site.awaitLogMatch(FULL, 0);
     } finally {
       round.markFaultEnd();
@@ -82,7 +82,7 @@ final class WalFaults {
     }
     site.redis().restart();
     site.clickHouse().restart();
-    return "Redis away, no room on the disk, 503";
+    return "Redis unavailable, disk full, 503";
   }
 
   private static Path fillDisk(Path folder) throws IOException {
@@ -105,20 +105,20 @@ final class WalFaults {
     round.site().gateway().start();
     round.site().gateway().awaitReady();
     round.workload().awaitAcknowledged(1);
-    verify(walReaderAgrees(round.site()), "the independent reader sees a fault");
-    return "ended by signal 9, every frame as its index line says";
+    verify(walReaderAgrees(round.site()), "the independent reader finds a fault");
+    return "killed by SIGKILL, every frame matches its index line";
   }
 
-  /** What a reader says that shares no code with the gateway. */
+  /** Runs a reader that shares no code with the gateway, and returns whether it finds no fault. */
   private static boolean walReaderAgrees(TestSite site) throws IOException, InterruptedException {
     var command = new ArrayList<>(List.of("../bin/wal-reader", nodeDir(site).toString()));
     if (site.gateway().isAlive()) {
-      command.add("--live"); // it may be about to write an index line
+      command.add("--live"); // the gateway may be about to write an index line
     }
     var reader = new ProcessBuilder(command).redirectErrorStream(true).start();
-    var said = new String(reader.getInputStream().readAllBytes(), UTF_8);
+    var output = new String(reader.getInputStream().readAllBytes(), UTF_8);
     boolean agrees = reader.waitFor() == 0;
-    verify(agrees || said.contains("faults"), said);
+    verify(agrees || output.contains("faults"), output);
     return agrees;
   }
 
@@ -134,19 +134,19 @@ final class WalFaults {
     site.clickHouse().stop();
     round.workload().awaitRejected(20);
     site.awaitLogMatch(FULL, 0);
-    var ballast = fillDisk(site.walDir()); // somebody else takes the rest of it
+    var ballast = fillDisk(site.walDir()); // other files use the rest of the disk
     round.workload().awaitRejected(20);
     round.markFaultEnd();
     site.clickHouse().restart();
     site.gateways().forEach(GatewayUnderTest::awaitLive);
-    await("a log that drains on a full disk")
+    await("a drained write-ahead log on a full disk")
         .atMost(Duration.ofSeconds(60))
         .until(() -> site.spoolEntries() == 0);
     Files.delete(ballast);
-    return "full, refused, drained, not restarted";
+    return "full, requests rejected, drained without a restart";
   }
 
-  /** Half a frame at the end, as a crash of the machine may leave it. */
+  /** Appends half a frame to the segment, as a crash of the machine can leave it. */
   private static String appendPartialFrame(Round round) throws IOException, InterruptedException {
     var site = round.site();
     round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
@@ -161,16 +161,16 @@ final class WalFaults {
         Arrays.copyOfRange(bytes, begin, begin + last.length() / 2),
         StandardOpenOption.APPEND);
     Files.writeString(indexFile(segment), "{\"file\":\"seg", StandardOpenOption.APPEND);
-    verify(!walReaderAgrees(site), "the independent reader does not see it");
+    verify(!walReaderAgrees(site), "the independent reader does not find the fault");
     round.markFaultEnd();
     site.gateway().start();
     site.gateway().awaitReady();
     round.workload().awaitAcknowledged(MAX_LOGS_BEFORE_FAULT);
-    verify(walReaderAgrees(site), "the independent reader sees a fault");
-    return "half a frame and half an index line at the end";
+    verify(walReaderAgrees(site), "the independent reader finds a fault");
+    return "a partial frame and a partial index line at the end";
   }
 
-  /** Where a frame is. */
+  /** The location of a frame. */
   private record FrameLocation(long offset, int length, int records) {}
 
   private static List<FrameLocation> lines(Path segment) throws IOException {
@@ -201,7 +201,10 @@ final class WalFaults {
     }
   }
 
-  /** In the last frame but one, which waits because ClickHouse is away. */
+  /**
+   * Flips a bit in the last frame but one, which is not delivered because ClickHouse is
+   * unavailable.
+   */
   private static String flipBit(Round round) throws IOException, InterruptedException {
     var site = round.site();
     round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
@@ -212,13 +215,13 @@ final class WalFaults {
     verify(status == GatewayUnderTest.SIGKILL_EXIT_STATUS, "exit status " + status);
     var segment = newestSegment(site.walDir());
     var lines = lines(segment);
-    var victim = lines.get(lines.size() - 2);
+    var target = lines.get(lines.size() - 2);
     try (var file = new RandomAccessFile(segment.toFile(), "rw")) {
-      var frame = new byte[victim.length()];
-      file.seek(victim.offset());
+      var frame = new byte[target.length()];
+      file.seek(target.offset());
       file.readFully(frame);
       site.markQuarantined(numbersIn(site, frame));
-      long at = victim.offset() + victim.length() / 2;
+      long at = target.offset() + target.length() / 2;
       file.seek(at);
       int old = file.read();
       file.seek(at);
@@ -227,11 +230,11 @@ final class WalFaults {
     round.markFaultEnd();
     site.gateway().start();
     site.clickHouse().restart();
-    await("a frame in quarantine")
+    await("a quarantined frame")
         .atMost(Duration.ofSeconds(60))
         .ignoreExceptions()
         .until(() -> QUARANTINED.matcher(site.gateway().get("/actuator/wal")).find());
-    return "one bit of a frame, which is in quarantine";
+    return "one bit of a frame, which is quarantined";
   }
 
   private static BitSet numbersIn(TestSite site, byte[] frame) throws IOException {
@@ -242,7 +245,7 @@ final class WalFaults {
           .results()
           .forEach(number -> found.set(Integer.parseInt(number.group(1))));
     }
-    verify(!found.isEmpty(), "no log in the frame");
+    verify(!found.isEmpty(), "the frame has no log");
     return found;
   }
 
@@ -252,9 +255,9 @@ final class WalFaults {
       twin.start();
       int status = twin.awaitExit(Duration.ofSeconds(60));
       verify(status != 0, "exit status " + status);
-      verify(NODE_LOCKED.matcher(twin.log()).find(), "it does not say why");
+      verify(NODE_LOCKED.matcher(twin.log()).find(), "the log does not have the reason");
     }
     round.markFaultEnd();
-    return "a second process of the same node, which ended and said why";
+    return "a second process of the same node exited and logged the reason";
   }
 }

@@ -27,22 +27,23 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A few clients that send numbered logs at a bounded rate, half of them as OTLP and half as native
- * JSON. None sends a log twice: what was not acknowledged is forgotten.
+ * Several clients that send numbered logs at a limited rate, half as OTLP and half as native JSON.
+ * No client sends a log twice: a log that was not acknowledged is not retried.
  */
 final class Workload implements AutoCloseable {
-  /** What a log ends with that the store shall not take. */
+  /** The end of the body of a log that the store must reject. */
   static final String POISON = "POISON";
 
   private static final Duration RESPONSE_TIMEOUT = Duration.ofSeconds(40);
 
   /**
-   * How much is sent.
+   * The load.
    *
-   * @param clients that send at the same time
-   * @param logs in one request
-   * @param interval between two requests of one client, when they are answered that soon
-   * @param fillerBytes of filling in each log, which cannot be compressed
+   * @param clients the number of concurrent clients
+   * @param logs the number of logs in one request
+   * @param interval the interval between two requests of one client, unless the response takes
+   *     longer
+   * @param fillerBytes the number of incompressible bytes in each log
    */
   record LoadProfile(int clients, int logs, Duration interval, int fillerBytes) {
     static final LoadProfile DEFAULT = new LoadProfile(4, 25, Duration.ofMillis(50), 60);
@@ -65,7 +66,10 @@ final class Workload implements AutoCloseable {
   private volatile FaultMark mark = new FaultMark(0);
   private volatile int poison = -1;
 
-  /** Completed by the first acknowledgement of a request that began after it. */
+  /**
+   * A moment, whose future is completed by the first acknowledgement of a request that began after
+   * it.
+   */
   private record FaultMark(long nanos, CompletableFuture<Long> acknowledged) {
     FaultMark(long nanos) {
       this(nanos, new CompletableFuture<>());
@@ -88,7 +92,10 @@ final class Workload implements AutoCloseable {
     return workload;
   }
 
-  /** From now on one of the logs is one that the store shall not take; its number. */
+  /**
+   * Makes one of the next logs a poison record, which the store must reject, and returns its
+   * number.
+   */
   int poison() {
     return poison = sequence.nextUnused() + loadProfile.clients() * loadProfile.logs();
   }
@@ -117,24 +124,24 @@ final class Workload implements AutoCloseable {
             : HttpRequest.newBuilder(gateway.resolve("/api/v1/logs"))
                 .header("Content-Type", "application/x-ndjson")
                 .POST(BodyPublishers.ofByteArray(json(first)));
-    var at = mark;
-    long begun = System.nanoTime();
+    var currentMark = mark;
+    long start = System.nanoTime();
     try {
-      var answer = http.send(request.timeout(RESPONSE_TIMEOUT).build(), BodyHandlers.ofString());
-      int status = answer.statusCode();
+      var response = http.send(request.timeout(RESPONSE_TIMEOUT).build(), BodyHandlers.ofString());
+      int status = response.statusCode();
       if (status == (otlp ? 200 : 202)) {
         sequence.acknowledge(first, loadProfile.logs());
         acknowledged.addAndGet(loadProfile.logs());
-        if (begun >= at.nanos()) {
-          at.acknowledged().complete(System.nanoTime());
+        if (start >= currentMark.nanos()) {
+          currentMark.acknowledged().complete(System.nanoTime());
         }
-        if (answer.body().contains("\"rejected\":[{") || otlp && !answer.body().isEmpty()) {
+        if (response.body().contains("\"rejected\":[{") || otlp && !response.body().isEmpty()) {
           unexpectedResponses.add("logs rejected");
         }
       } else if (status == 503 || status == 429) {
         refused.incrementAndGet();
       } else {
-        unexpectedResponses.add("answer of " + status);
+        unexpectedResponses.add("response with status " + status);
       }
     } catch (IOException _) {
       unanswered.incrementAndGet();
@@ -192,22 +199,24 @@ final class Workload implements AutoCloseable {
     return acknowledged.get();
   }
 
-  /** Requests that were told to come again. */
+  /**
+   * Returns the number of requests that the gateway rejected with a status that permits a retry.
+   */
   int refused() {
     return refused.get();
   }
 
-  /** Requests that got no answer: connections refused or cut. */
+  /** Returns the number of requests without a response: the connection was refused or closed. */
   int unanswered() {
     return unanswered.get();
   }
 
-  /** Answers that no client should ever see. */
+  /** Returns responses that no client may get. */
   List<String> unexpectedResponses() {
     return List.copyOf(unexpectedResponses);
   }
 
-  /** Returns when so many more logs were acknowledged. */
+  /** Waits until {@code more} further logs are acknowledged. */
   void awaitAcknowledged(int more) {
     int wanted = acknowledged() + more;
     await("acknowledgements")
@@ -216,29 +225,32 @@ final class Workload implements AutoCloseable {
         .until(() -> acknowledged() >= wanted);
   }
 
-  /** Returns when so many more requests were refused or got no answer. */
+  /** Waits until {@code more} further requests are rejected or get no response. */
   void awaitRejected(int more) {
     int wanted = refused() + unanswered() + more;
-    await("requests turned away")
+    await("rejected requests")
         .atMost(Duration.ofMinutes(2))
         .pollInterval(Duration.ofMillis(5))
         .until(() -> refused() + unanswered() >= wanted);
   }
 
-  /** Requests that begin from now on are told from earlier ones. */
+  /** Marks the moment from which requests count as new. */
   void mark() {
     mark = new FaultMark(System.nanoTime());
   }
 
-  /** Time from the mark to the first acknowledgement of a request that began after it. */
-  Duration awaitRecovery(Duration patience) throws Exception {
+  /**
+   * Returns the time from the mark to the first acknowledgement of a request that began after it.
+   */
+  Duration awaitRecovery(Duration timeout) throws Exception {
     try {
-      var at = mark;
+      var currentMark = mark;
       return Duration.ofNanos(
-          at.acknowledged().get(patience.toMillis(), TimeUnit.MILLISECONDS) - at.nanos());
+          currentMark.acknowledged().get(timeout.toMillis(), TimeUnit.MILLISECONDS)
+              - currentMark.nanos());
     } catch (TimeoutException e) {
       throw new IllegalStateException(
-          "nothing was acknowledged within " + patience.toSeconds() + " s after the fault", e);
+          "no log was acknowledged within " + timeout.toSeconds() + " s after the fault", e);
     }
   }
 
@@ -246,7 +258,7 @@ final class Workload implements AutoCloseable {
     return Duration.ofNanos(System.nanoTime() - mark.nanos());
   }
 
-  /** Sends nothing more and returns when every request has its answer or will never have one. */
+  /** Stops sending, and returns when no request is in progress. */
   void stop() throws InterruptedException {
     stopped = true;
     for (var client : clients) {

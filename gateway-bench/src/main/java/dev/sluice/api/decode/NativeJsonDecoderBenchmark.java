@@ -122,9 +122,11 @@ public class NativeJsonDecoderBenchmark {
 
   private static void write(Row row, OtlpRequestBuilder rows) {
     try {
-      rows.record.writeFixed64(OtlpFields.LOG_RECORD_TIME_UNIX_NANO, Timestamps.ofText(row.timestamp()));
       rows.record.writeFixed64(
-          OtlpFields.LOG_RECORD_OBSERVED_TIME_UNIX_NANO, Timestamps.ofText(row.observed_timestamp()));
+          OtlpFields.LOG_RECORD_TIME_UNIX_NANO, Timestamps.ofText(row.timestamp()));
+      rows.record.writeFixed64(
+          OtlpFields.LOG_RECORD_OBSERVED_TIME_UNIX_NANO,
+          Timestamps.ofText(row.observed_timestamp()));
     } catch (Timestamps.InvalidTimestampException e) {
       throw new IllegalStateException(e);
     }
@@ -141,7 +143,8 @@ public class NativeJsonDecoderBenchmark {
     if (row.trace_id() != null && row.span_id() != null) {
       rows.record.writeBytes(
           OtlpFields.LOG_RECORD_TRACE_ID, HexFormat.of().parseHex(row.trace_id()), 0, 16);
-      rows.record.writeBytes(OtlpFields.LOG_RECORD_SPAN_ID, HexFormat.of().parseHex(row.span_id()), 0, 8);
+      rows.record.writeBytes(
+          OtlpFields.LOG_RECORD_SPAN_ID, HexFormat.of().parseHex(row.span_id()), 0, 8);
     }
     rows.resource.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, "service.name", row.service());
     rows.resource.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, "host.name", row.host());

@@ -87,7 +87,8 @@ public class ProtobufAndJsonBenchmark {
           }) {
         long actual = checksumOf(i, function);
         if (actual != expected) {
-          throw new IllegalStateException("checksum %x, but %x in another format".formatted(expected, actual));
+          throw new IllegalStateException(
+              "checksum %x, but %x in another format".formatted(expected, actual));
         }
       }
     }

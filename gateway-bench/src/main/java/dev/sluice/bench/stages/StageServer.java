@@ -69,7 +69,9 @@ public final class StageServer {
       case "3" -> new CoalescedInserts(inserts(settings));
       case "4" -> redisStream(settings).startConsumers(1, Thread.ofPlatform().factory());
       case "5" -> redisStream(settings).startConsumers(CONSUMERS, Thread.ofVirtual().factory());
-      default -> throw new IllegalArgumentException("no baseline server for stage " + settings.get("stage"));
+      default ->
+          throw new IllegalArgumentException(
+              "no baseline server for stage " + settings.get("stage"));
     };
   }
 

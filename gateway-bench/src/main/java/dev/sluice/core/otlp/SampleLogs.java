@@ -40,8 +40,12 @@ public final class SampleLogs {
     for (int done = 0; done < logs; done += LOGS_PER_RESOURCE) {
       int resourceLogs = writer.beginMessage(OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS);
       int resource = writer.beginMessage(OtlpFields.RESOURCE_LOGS_RESOURCE);
-      writer.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, "service.name", "checkout-" + random.nextInt(60));
-      writer.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, "host.name", "node-" + random.nextInt(20) + ".eu.internal");
+      writer.writeAttribute(
+          OtlpFields.RESOURCE_ATTRIBUTES, "service.name", "checkout-" + random.nextInt(60));
+      writer.writeAttribute(
+          OtlpFields.RESOURCE_ATTRIBUTES,
+          "host.name",
+          "node-" + random.nextInt(20) + ".eu.internal");
       writer.endMessage(resource);
       int scopeLogs = writer.beginMessage(OtlpFields.RESOURCE_LOGS_SCOPE_LOGS);
       for (int i = done; i < Math.min(logs, done + LOGS_PER_RESOURCE); i++) {
