@@ -134,7 +134,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
       LOG.error("insert failed: corrupt batch in the delivery: {}", e.getMessage());
       return new StoreResult.Corrupt(e.appendId(), e.reason());
     } catch (ClickHouseException e) {
-      return toOutcome(e);
+      return toStoreResult(e);
     } finally {
       recycle(builder);
     }
@@ -289,7 +289,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     return slice.batches().getFirst().appendId() + "~";
   }
 
-  private StoreResult toOutcome(ClickHouseException e) throws InterruptedException {
+  private StoreResult toStoreResult(ClickHouseException e) throws InterruptedException {
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }

@@ -147,7 +147,7 @@ public final class GrpcIngestPipeline {
     long total = reserved;
     IngestHandle handle;
     try {
-      var request = options.toRequest(protocol, bytes);
+      var request = options.toContext(protocol, bytes);
       var payload = decoder.apply(bytes);
       if (payload.bytes() != bytes) {
         if (!resizeReservation(total + payload.bytes().length, total)) {
@@ -169,7 +169,7 @@ public final class GrpcIngestPipeline {
     }
     long all = total;
     var _ = handle.released().thenRun(() -> budget.release(all));
-    return handle.result(timeoutScheduler, ackTimeout, admission::retryAfterSpoolFailure);
+    return handle.resultWithin(timeoutScheduler, ackTimeout, admission::retryAfterSpoolFailure);
   }
 
   /** Changes a reservation to {@code now} bytes; if that fails, releases {@code before} bytes. */

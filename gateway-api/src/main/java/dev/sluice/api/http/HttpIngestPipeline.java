@@ -79,7 +79,7 @@ final class HttpIngestPipeline {
       implements PayloadReader {
     @Override
     public RequestContext request(IngestOptions options) {
-      return options.toRequest(protocol, body);
+      return options.toContext(protocol, body);
     }
 
     @Override
@@ -150,7 +150,8 @@ final class HttpIngestPipeline {
       var _ = handle.released().thenRun(retained::close);
       // suppressCancel: an append in flight is counted even after the client disconnects
       return Mono.fromFuture(
-          handle.result(timeoutScheduler, ackTimeout, admission::retryAfterSpoolFailure), true);
+          handle.resultWithin(timeoutScheduler, ackTimeout, admission::retryAfterSpoolFailure),
+          true);
     } catch (RuntimeException e) {
       retained.close();
       throw e;

@@ -122,7 +122,7 @@ final class WalFramesHandler {
     digest.update((byte) 0);
     ByteBuffer frames = parts.part("frames");
     digest.update(frames);
-    return new IngestOptions(level, key).toRequest(PROTOCOL, digest.digest());
+    return new IngestOptions(level, key).toContext(PROTOCOL, digest.digest());
   }
 
   private static MessageDigest sha256() {

@@ -29,7 +29,7 @@ public record IngestHandle(
    * @param timeout the maximum wait for the spool; the wait for the store has its own timeout
    * @param retryAfter the source of the retry delay after a timeout
    */
-  public CompletableFuture<IngestResult> result(
+  public CompletableFuture<IngestResult> resultWithin(
       TimeoutScheduler scheduler, Duration timeout, Supplier<Duration> retryAfter) {
     if (result.isDone()) {
       return result;

@@ -78,7 +78,7 @@ public record IngestOptions(AckLevel level, @Nullable String key) {
    * @param protocol the protocol of the request, for the metrics and for the digest of the request
    * @param body the decompressed body of the request
    */
-  public IngestService.RequestContext toRequest(String protocol, byte[] body) {
+  public IngestService.RequestContext toContext(String protocol, byte[] body) {
     return new IngestService.RequestContext(
         protocol,
         level,

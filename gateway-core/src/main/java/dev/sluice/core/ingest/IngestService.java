@@ -213,7 +213,7 @@ public final class IngestService {
     var key = request.key();
     return key == null
         ? append(request, result, pending)
-        : appendOnce(request, result, pending, key);
+        : appendWithKey(request, result, pending, key);
   }
 
   private IngestHandle append(
@@ -245,7 +245,7 @@ public final class IngestService {
    * Appends the request under its idempotency key, as a spool entry of its own, since the spool
    * stores the key in the same step as the entry.
    */
-  private IngestHandle appendOnce(
+  private IngestHandle appendWithKey(
       RequestContext request,
       IngestResult.Accepted result,
       PendingRequest pending,
@@ -256,7 +256,7 @@ public final class IngestService {
             .claim(key)
             .thenCompose(
                 claimResult -> onClaimResult(request, result, pending, claimResult, released))
-            .exceptionally(e -> recordUnavailable(request, pending, Duration.ZERO, e.toString()))
+            .exceptionally(e -> toUnavailable(request, pending, Duration.ZERO, e.toString()))
             .toCompletableFuture();
     var _ = response.whenComplete((_, _) -> released.complete(null));
     return new IngestHandle(response, released);
@@ -296,7 +296,7 @@ public final class IngestService {
         yield CompletableFuture.completedStage(new IngestResult.IdempotencyKeyReused());
       }
       case ClaimResult.Unavailable(var retryAfter, var reason) ->
-          CompletableFuture.completedStage(recordUnavailable(request, pending, retryAfter, reason));
+          CompletableFuture.completedStage(toUnavailable(request, pending, retryAfter, reason));
     };
   }
 
@@ -324,10 +324,10 @@ public final class IngestService {
             : CompletableFuture.completedStage(result);
       }
       case AppendResult.Unavailable(var retryAfter, var reason, _) ->
-          CompletableFuture.completedStage(recordUnavailable(request, pending, retryAfter, reason));
+          CompletableFuture.completedStage(toUnavailable(request, pending, retryAfter, reason));
       case AppendResult.ClaimLost() ->
           CompletableFuture.completedStage(
-              recordUnavailable(
+              toUnavailable(
                   request, pending, Duration.ZERO, "another request owns the idempotency key"));
     };
   }
@@ -349,7 +349,7 @@ public final class IngestService {
     metrics.recordAccepted(request.protocol(), records, took);
   }
 
-  private IngestResult recordUnavailable(
+  private IngestResult toUnavailable(
       RequestContext request, PendingRequest pending, Duration retryAfter, String reason) {
     LOG.log(
         System.Logger.Level.DEBUG,

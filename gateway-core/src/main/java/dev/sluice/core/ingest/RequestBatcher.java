@@ -66,13 +66,13 @@ final class RequestBatcher {
   /**
    * A validated request that waits for its append.
    *
-   * @param acked whether the client already has its response, so that the append is repeated until
-   *     it succeeds
+   * @param responded whether the client already has its response, so that the append is repeated
+   *     until it succeeds
    * @param outcome completes with the result of the append; never fails
    */
   record PendingRequest(
       String tenant,
-      boolean acked,
+      boolean responded,
       long receivedNanos,
       byte[] bytes,
       int length,
@@ -90,7 +90,7 @@ final class RequestBatcher {
   record AppendOutcome(AppendResult result, LogId firstId) {}
 
   /** The key of an entry: requests with the same key share an entry. */
-  private record BatchKey(String tenant, boolean acked) {}
+  private record BatchKey(String tenant, boolean responded) {}
 
   /** An append that is repeated until it succeeds; it does not retain the requests themselves. */
   private final class RetryingAppend {
@@ -281,12 +281,12 @@ final class RequestBatcher {
       for (var request : requests) {
         byKey
             .computeIfAbsent(
-                new BatchKey(request.tenant(), request.acked()), _ -> new ArrayList<>())
+                new BatchKey(request.tenant(), request.responded()), _ -> new ArrayList<>())
             .add(request);
       }
       var appends =
           byKey.entrySet().stream()
-              .map(entry -> appendOne(entry.getValue(), entry.getKey().acked()))
+              .map(entry -> appendOne(entry.getValue(), entry.getKey().responded()))
               .toArray(CompletableFuture<?>[]::new);
       return CompletableFuture.allOf(appends);
     } catch (Throwable e) {
@@ -304,14 +304,14 @@ final class RequestBatcher {
     return CompletableFuture.completedFuture(null);
   }
 
-  private CompletableFuture<Void> appendOne(List<PendingRequest> requests, boolean acked) {
+  private CompletableFuture<Void> appendOne(List<PendingRequest> requests, boolean responded) {
     LogBatch batch;
     Consumer<AppendResult> completer;
     @Nullable RetryingAppend retryingAppend;
     try {
       batch = merge(requests);
       completer = completerFor(requests, batch.firstId());
-      retryingAppend = acked ? new RetryingAppend(batch, completer) : null;
+      retryingAppend = responded ? new RetryingAppend(batch, completer) : null;
       if (retryingAppend != null) {
         retrying.add(retryingAppend);
       }

@@ -198,7 +198,7 @@ class AckLevelTest {
   void result_appendExceedsTimeout_isUnavailableAndAppendContinues() {
     var a = send(AckLevel.DURABLE, "a");
 
-    var result = a.result(time, Duration.ofSeconds(9), () -> Duration.ofSeconds(4));
+    var result = a.resultWithin(time, Duration.ofSeconds(9), () -> Duration.ofSeconds(4));
 
     time.advance(Duration.ofSeconds(8));
     assertThat(result).isNotDone();
@@ -214,7 +214,7 @@ class AckLevelTest {
   @Test
   void result_inTime_cancelsItsTimeout() {
     var a = send(AckLevel.DURABLE, "a");
-    var result = a.result(time, Duration.ofSeconds(9), () -> Duration.ofSeconds(4));
+    var result = a.resultWithin(time, Duration.ofSeconds(9), () -> Duration.ofSeconds(4));
     assertThat(time.isIdle()).isFalse();
 
     spool.accept(0);

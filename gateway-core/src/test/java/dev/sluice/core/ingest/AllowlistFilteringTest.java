@@ -37,7 +37,7 @@ class AllowlistFilteringTest {
 
   private CompletableFuture<IngestResult> accept(byte[] bytes) {
     return ingest
-        .accept(IngestOptions.DEFAULT.toRequest("otlp-http", bytes), OtlpPayload.of(bytes))
+        .accept(IngestOptions.DEFAULT.toContext("otlp-http", bytes), OtlpPayload.of(bytes))
         .result();
   }
 

@@ -54,7 +54,7 @@ class ConsoleMirrorTest {
 
   private static void send(IngestService ingest, byte[] bytes) {
     var _ =
-        ingest.accept(IngestOptions.DEFAULT.toRequest("otlp-http", bytes), OtlpPayload.of(bytes));
+        ingest.accept(IngestOptions.DEFAULT.toContext("otlp-http", bytes), OtlpPayload.of(bytes));
   }
 
   /** Returns the printed line of a log, without the line feed. */
@@ -184,7 +184,7 @@ class ConsoleMirrorTest {
       var _ =
           ingestService(BodyAllowlist.ALLOW_ALL, mirror)
               .accept(
-                  IngestOptions.parse("accepted", null).toRequest("otlp-http", bytes),
+                  IngestOptions.parse("accepted", null).toContext("otlp-http", bytes),
                   OtlpPayload.of(bytes));
     }
     assertThat(output.toString(UTF_8)).endsWith(" INFO - a\n");

@@ -36,7 +36,7 @@ class IdempotencyTest {
 
   private IngestHandle send(IngestOptions ingestOptions, String... bodies) {
     var bytes = IngestFixtures.request(bodies);
-    return ingest.accept(ingestOptions.toRequest("otlp", bytes), OtlpPayload.of(bytes));
+    return ingest.accept(ingestOptions.toContext("otlp", bytes), OtlpPayload.of(bytes));
   }
 
   private static IngestResult durable(int records) {
@@ -112,7 +112,7 @@ class IdempotencyTest {
 
     var other =
         ingest.accept(
-            IngestOptions.parse(null, "k").toRequest("http", bytes), OtlpPayload.of(bytes));
+            IngestOptions.parse(null, "k").toContext("http", bytes), OtlpPayload.of(bytes));
 
     assertThat(other.result()).isCompletedWithValue(new IngestResult.IdempotencyKeyReused());
   }

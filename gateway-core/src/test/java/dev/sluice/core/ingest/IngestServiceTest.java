@@ -30,7 +30,7 @@ class IngestServiceTest {
 
   private CompletableFuture<IngestResult> accept(OtlpPayload payload) {
     return ingest
-        .accept(IngestOptions.DEFAULT.toRequest(PROTOCOL, payload.bytes()), payload)
+        .accept(IngestOptions.DEFAULT.toContext(PROTOCOL, payload.bytes()), payload)
         .result();
   }
 

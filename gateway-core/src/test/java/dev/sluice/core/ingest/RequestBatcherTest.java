@@ -614,7 +614,7 @@ class RequestBatcherTest {
 
   private static CompletableFuture<IngestResult> send(IngestService ingest, byte[] request) {
     return ingest
-        .accept(IngestOptions.DEFAULT.toRequest("otlp", request), OtlpPayload.of(request))
+        .accept(IngestOptions.DEFAULT.toContext("otlp", request), OtlpPayload.of(request))
         .result();
   }
 
