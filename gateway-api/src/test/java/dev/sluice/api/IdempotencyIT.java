@@ -224,7 +224,7 @@ class IdempotencyIT {
   /** Claims the key of a request, like a request on this protocol that is not appended yet. */
   private Claim claim(String protocol, byte[] body) {
     var request =
-        Objects.requireNonNull(IngestOptions.parse(null, key).toRequest(protocol, body).key());
+        Objects.requireNonNull(IngestOptions.parse(null, key).toContext(protocol, body).key());
     var claimResult = keys.claim(request).toCompletableFuture().join();
     assertThat(claimResult).isInstanceOf(ClaimResult.Granted.class);
     return ((ClaimResult.Granted) claimResult).claim();

@@ -81,7 +81,7 @@ record TemplateDataset(int templates, long logs) {
   private static final List<List<String>> EVENTS =
       List.of(
           List.of("timed out after <*> ms", "took too long"),
-          List.of("was refused by <*>", "was turned away"),
+          List.of("was refused by <*>", "was sent back"),
           List.of("failed with code <*>", "did not work"),
           List.of("started on <*>", "came up"),
           List.of("stopped after <*> s", "went down"),

@@ -68,7 +68,7 @@ public abstract class TemplateStatsContract {
         .containsExactlyInAnyOrder(link("a b", "a <*>"), link("a <*>", "<*> <*>"));
     assertThat(stats().links("acme", 1)).hasSize(1);
     assertThat(stats().links("other", 10)).isEmpty();
-    assertThat(stats().links("nobody", 10)).isEmpty();
+    assertThat(stats().links("unknown", 10)).isEmpty();
   }
 
   /** The order of writes does not matter. */

@@ -156,7 +156,7 @@ class DecodersTest {
             new NoopIngestMetrics());
     return ingestFixture
         .ingest()
-        .accept(IngestOptions.DEFAULT.toRequest("test", payload.bytes()), payload)
+        .accept(IngestOptions.DEFAULT.toContext("test", payload.bytes()), payload)
         .result()
         .join();
   }
