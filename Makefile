@@ -11,7 +11,7 @@ BENCH = $(MAVEN) -q -pl gateway-bench -am package -DskipTests && \
   "$$(bin/jdk25)/bin/java" --enable-native-access=ALL-UNNAMED -cp gateway-bench/target/benchmarks.jar
 
 help: ## list the commands
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+	@grep -Eh '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 run: package ## start the gateway, with a Redis and a ClickHouse of its own unless SLUICE_REDIS_URL and SLUICE_CLICKHOUSE_URL are set
 	@jdk="$$(bin/jdk25)" && exec "$$jdk/bin/java" $(JAVA_OPTS) --enable-native-access=ALL-UNNAMED \

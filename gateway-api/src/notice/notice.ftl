@@ -1,4 +1,4 @@
-<#-- The NOTICE file of the repository; NoticeTest holds the committed file against it. -->
+<#-- The NOTICE file of the repository; NoticeTest compares the committed file with its output. -->
 Sluice
 Copyright 2026 The Sluice maintainers
 

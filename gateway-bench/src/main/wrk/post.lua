@@ -1,5 +1,5 @@
--- Makes wrk post the bodies of a file in turn, from one thread. Environment variables: BODIES, the file, in which each body
--- has its length before it as a protobuf varint; CONTENT_TYPE; CONTENT_ENCODING, empty for none.
+-- Posts the bodies of a file with wrk in turn, from one thread. Environment variables: BODIES, the file, in which a protobuf
+-- varint with its length precedes each body; CONTENT_TYPE; CONTENT_ENCODING, empty for none.
 
 local requests, sent = {}, 0
 

@@ -65,27 +65,27 @@ class AckIT {
   @ValueSource(strings = {"accepted", "durable", "stored"})
   void http_anyProtocol_echoesReachedLevel(String level) {
     var service = Gateway.service("ack-http-" + level);
-    var entrances = ProtocolClients.http(gateway, service, "b");
+    var clients = ProtocolClients.http(gateway, service, "b");
 
-    entrances.forEach(
-        (name, entrance) -> {
-          var response = entrance.post(gateway, "sluice-ack", level);
+    clients.forEach(
+        (name, client) -> {
+          var response = client.post(gateway, "sluice-ack", level);
           assertThat(response.statusCode()).as(name).isIn(200, 202);
           assertThat(response.headers().firstValue("sluice-ack")).as(name).hasValue(level);
         });
 
     if (level.equals("stored")) {
-      assertThat(gateway.count(service)).isEqualTo(entrances.size());
+      assertThat(gateway.count(service)).isEqualTo(clients.size());
     }
-    gateway.awaitStored(service, entrances.size());
+    gateway.awaitStored(service, clients.size());
   }
 
   @Test
   void http_anyProtocol_unknownLevelIs400() {
     ProtocolClients.http(gateway, Gateway.service("ack-none"), "b")
         .forEach(
-            (name, entrance) ->
-                assertThat(entrance.post(gateway, "sluice-ack", "safe").statusCode())
+            (name, client) ->
+                assertThat(client.post(gateway, "sluice-ack", "safe").statusCode())
                     .as(name)
                     .isEqualTo(400));
   }
@@ -113,7 +113,7 @@ class AckIT {
   @Test
   void stream_storedRequested_eachResponseFollowsItsInsert() throws Exception {
     var service = Gateway.service("ack-stream");
-    var answer = new CompletableFuture<IngestStreamResponse>();
+    var futureResponse = new CompletableFuture<IngestStreamResponse>();
     var stream =
         LogServiceGrpc.newStub(
                 ProtocolClients.withMetadata(
@@ -122,12 +122,12 @@ class AckIT {
                 new StreamObserver<>() {
                   @Override
                   public void onNext(IngestStreamResponse value) {
-                    answer.complete(value);
+                    futureResponse.complete(value);
                   }
 
                   @Override
                   public void onError(Throwable t) {
-                    answer.completeExceptionally(t);
+                    futureResponse.completeExceptionally(t);
                   }
 
                   @Override
@@ -139,7 +139,7 @@ class AckIT {
             .addLogs(NativeLog.log(service, "b"))
             .build());
 
-    var response = answer.get(30, TimeUnit.SECONDS).getAccepted();
+    var response = futureResponse.get(30, TimeUnit.SECONDS).getAccepted();
 
     assertThat(response.getAck()).isEqualTo(Ack.ACK_STORED);
     assertThat(response.getDeadLettered()).isZero();

@@ -59,19 +59,19 @@ class BodyAllowlistIT {
 
   private static String json(String name, String body) {
     var http = ProtocolClients.http(gateway, "filter-json", body).get(name);
-    var answer = http.post(gateway);
-    return answer.statusCode() + " " + answer.body();
+    var response = http.post(gateway);
+    return response.statusCode() + " " + response.body();
   }
 
   @Test
   void post_listed_isAcceptedByEveryProtocol() {
     var service = Gateway.service("filter-taken");
-    var entrances = ProtocolClients.http(gateway, service, "ORDER placed");
+    var clients = ProtocolClients.http(gateway, service, "ORDER placed");
 
-    entrances.values().forEach(http -> assertThat(http.post(gateway).statusCode()).isLessThan(300));
+    clients.values().forEach(http -> assertThat(http.post(gateway).statusCode()).isLessThan(300));
     ProtocolClients.grpc(channel, service, "order PLACED").forEach(Runnable::run);
 
-    assertThat(Gateway.shared().awaitStored(service, entrances.size() + 3)).isNotEmpty();
+    assertThat(Gateway.shared().awaitStored(service, clients.size() + 3)).isNotEmpty();
     await()
         .atMost(Duration.ofSeconds(10))
         .until(
@@ -81,7 +81,7 @@ class BodyAllowlistIT {
                         .lines()
                         .filter(l -> l.contains(" " + service + " "))
                         .count()
-                    == entrances.size() + 3);
+                    == clients.size() + 3);
   }
 
   @Test
@@ -120,12 +120,12 @@ class BodyAllowlistIT {
 
   @Test
   void post_someListed_reportsFilteredCount() {
-    var answer =
+    var response =
         gateway.postLogs(
             "[{\"body\":\"order placed\"},{\"body\":\"x\"},{\"body\":\"\"},{\"body\":[1]},"
                 + "{\"body\":\"order placed\",\"severity\":\"nope\"}]");
 
-    var verdicts = Gateway.json(answer);
+    var verdicts = Gateway.json(response);
     assertThat(verdicts.get("accepted").asInt()).isEqualTo(1);
     assertThat(verdicts.get("filtered").asInt()).isEqualTo(3);
     assertThat(verdicts.get("rejected").size()).isEqualTo(1);
@@ -150,10 +150,10 @@ class BodyAllowlistIT {
   void grpc_notListed_isResponseNotStatus() {
     var log = NativeLog.log("filter", "x");
 
-    var answer = LogServiceGrpc.newBlockingStub(channel).ingest(NativeLog.request(log));
+    var response = LogServiceGrpc.newBlockingStub(channel).ingest(NativeLog.request(log));
 
-    assertThat(answer.getAccepted()).isZero();
-    assertThat(answer.getFiltered()).isEqualTo(1);
+    assertThat(response.getAccepted()).isZero();
+    assertThat(response.getFiltered()).isEqualTo(1);
   }
 
   @Test
@@ -164,8 +164,8 @@ class BodyAllowlistIT {
             .ingestStream(
                 new StreamObserver<IngestStreamResponse>() {
                   @Override
-                  public void onNext(IngestStreamResponse answer) {
-                    answered.complete(answer);
+                  public void onNext(IngestStreamResponse response) {
+                    answered.complete(response);
                   }
 
                   @Override
@@ -183,9 +183,9 @@ class BodyAllowlistIT {
             .build());
     stream.onCompleted();
 
-    var answer = answered.get(10, TimeUnit.SECONDS);
-    assertThat(answer.getSequence()).isEqualTo(7);
-    assertThat(answer.getAccepted().getFiltered()).isEqualTo(1);
+    var response = answered.get(10, TimeUnit.SECONDS);
+    assertThat(response.getSequence()).isEqualTo(7);
+    assertThat(response.getAccepted().getFiltered()).isEqualTo(1);
   }
 
   @Test
@@ -197,13 +197,13 @@ class BodyAllowlistIT {
             .setMessage("x")
             .setSource("s");
 
-    var answer =
+    var response =
         dev.sluice.proto.logs.LogServiceGrpc.newBlockingStub(channel)
             .ingestLogs(IngestLogsRequest.newBuilder().addLogs(input).build());
 
-    assertThat(answer.getSuccess()).isTrue();
-    assertThat(answer.getAccepted()).isZero();
-    assertThat(answer.getMessage()).contains("1 of the logs are not on the allowlist");
+    assertThat(response.getSuccess()).isTrue();
+    assertThat(response.getAccepted()).isZero();
+    assertThat(response.getMessage()).contains("1 of the logs are not on the allowlist");
   }
 
   @Test

@@ -52,10 +52,10 @@ class ContractIT {
   private void assertDocumented(String method, String path, HttpResponse<String> response) {
     var operation = document.get("paths").get(path).get(method);
     var what = method + " " + path + " answered " + response.statusCode() + " " + response.body();
-    var answer = operation.get("responses").get(Integer.toString(response.statusCode()));
-    assertThat(answer).as(what).isNotNull();
+    var documented = operation.get("responses").get(Integer.toString(response.statusCode()));
+    assertThat(documented).as(what).isNotNull();
     seen.computeIfAbsent(method + " " + path, _ -> new TreeSet<>()).add(response.statusCode());
-    var described = resolved(answer);
+    var described = resolved(documented);
     var headers = described.get("headers");
     if (headers != null) {
       for (var header : headers.properties()) {

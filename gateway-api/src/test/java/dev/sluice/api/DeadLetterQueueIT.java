@@ -83,9 +83,9 @@ class DeadLetterQueueIT {
 
     var log = letter.get("log").toString().replace("\"poison\"", "\"mended\"");
     var corrected = JSON.writeValueAsBytes(JSON.createObjectNode().put("log", log));
-    var answer = gateway.post(at("/" + id), "application/json", corrected);
+    var response = gateway.post(at("/" + id), "application/json", corrected);
 
-    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
     var stored = gateway.awaitStored(service, 51);
     assertThat(stored)
         .filteredOn(row -> row.get("Body").asString().equals("mended"))

@@ -36,10 +36,10 @@ class DeliverRoleIT {
     endpoint.createContext(
         "/v1/embeddings",
         exchange -> {
-          var answer = vectors(JSON.readTree(exchange.getRequestBody().readAllBytes()));
-          exchange.sendResponseHeaders(200, answer.length);
+          var response = vectors(JSON.readTree(exchange.getRequestBody().readAllBytes()));
+          exchange.sendResponseHeaders(200, response.length);
           try (var out = exchange.getResponseBody()) {
-            out.write(answer);
+            out.write(response);
           }
         });
     endpoint.start();
@@ -55,14 +55,14 @@ class DeliverRoleIT {
 
   /** Returns vectors in which texts about water differ from all other texts. */
   private static byte[] vectors(JsonNode request) {
-    var answer = JSON.createObjectNode();
-    var data = answer.putArray("data");
+    var response = JSON.createObjectNode();
+    var data = response.putArray("data");
     for (var text : request.path("input")) {
       var vector = data.addObject().put("index", data.size() - 1).putArray("embedding");
       boolean water = text.asString().toLowerCase(Locale.ROOT).matches("(?s).*(leak|wet).*");
       vector.add(water ? 1 : 0).add(water ? 0 : 1).add(0);
     }
-    return answer.toString().getBytes(UTF_8);
+    return response.toString().getBytes(UTF_8);
   }
 
   @Test
@@ -78,12 +78,12 @@ class DeliverRoleIT {
         .atMost(Duration.ofMinutes(2))
         .untilAsserted(
             () -> {
-              var answer = search();
-              assertThat(answer.path("templates")).hasSize(3);
-              var first = answer.path("templates").path(0);
+              var response = search();
+              assertThat(response.path("templates")).hasSize(3);
+              var first = response.path("templates").path(0);
               assertThat(first.path("samples").path(0).path("body").asString("")).isEqualTo(LEAK);
               assertThat(first.path("matched")).map(JsonNode::asString).containsExactly("meaning");
-              assertThat(answer.has("without_meaning")).isFalse();
+              assertThat(response.has("without_meaning")).isFalse();
             });
   }
 

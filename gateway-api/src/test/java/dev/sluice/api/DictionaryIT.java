@@ -27,9 +27,9 @@ class DictionaryIT {
   }
 
   private JsonNode dictionary() {
-    var answer = gateway.get(gateway.management("/actuator/dictionary"));
-    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-    return Gateway.json(answer);
+    var response = gateway.get(gateway.management("/actuator/dictionary"));
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+    return Gateway.json(response);
   }
 
   private void awaitMasks(int masks) {
@@ -97,30 +97,30 @@ class DictionaryIT {
         .atMost(SOON)
         .untilAsserted(
             () -> {
-              var told = dictionary();
-              for (var barrier : List.of("worker", "pending", "shared", "none")) {
-                assertThat(meter("dictionary_lookups_total{tier=\"" + barrier + "\"}"))
-                    .isEqualTo(told.at("/cache/lookups/" + barrier).asDouble());
+              var response = dictionary();
+              for (var tier : List.of("worker", "pending", "shared", "none")) {
+                assertThat(meter("dictionary_lookups_total{tier=\"" + tier + "\"}"))
+                    .isEqualTo(response.at("/cache/lookups/" + tier).asDouble());
               }
               assertThat(meter("dictionary_digests_total"))
-                  .isEqualTo(told.at("/cache/digests").asDouble());
+                  .isEqualTo(response.at("/cache/digests").asDouble());
               assertThat(meter("dictionary_entries_written_total"))
-                  .isEqualTo(told.at("/cache/written").asDouble());
+                  .isEqualTo(response.at("/cache/written").asDouble());
               assertThat(meter("dictionary_writes_failed_total"))
-                  .isEqualTo(told.at("/cache/failed").asDouble());
+                  .isEqualTo(response.at("/cache/failed").asDouble());
               assertThat(meter("dictionary_cache_entries"))
-                  .isEqualTo(told.at("/cache/entries").asDouble())
+                  .isEqualTo(response.at("/cache/entries").asDouble())
                   .isPositive();
               assertThat(meter("templates_count"))
-                  .isEqualTo(told.at("/templates/count").asDouble())
+                  .isEqualTo(response.at("/templates/count").asDouble())
                   .isPositive();
               assertThat(meter("templates_memory_bytes"))
-                  .isEqualTo(told.at("/templates/bytes").asDouble())
+                  .isEqualTo(response.at("/templates/bytes").asDouble())
                   .isPositive();
               assertThat(meter("templates_overflow_total"))
-                  .isEqualTo(told.at("/templates/overflow").asDouble());
+                  .isEqualTo(response.at("/templates/overflow").asDouble());
               assertThat(meter("templates_masks_budget_exceeded_total"))
-                  .isEqualTo(told.at("/templates/masksBudgetExceeded").asDouble());
+                  .isEqualTo(response.at("/templates/masksBudgetExceeded").asDouble());
             });
   }
 
@@ -128,10 +128,10 @@ class DictionaryIT {
   void dictionary_processThatDoesNotDeliver_is404WithTheReason() {
     var other = Gateway.ingestOnly("dictionary");
 
-    var answer = other.get(other.management("/actuator/dictionary"));
+    var response = other.get(other.management("/actuator/dictionary"));
 
-    assertThat(answer.statusCode()).isEqualTo(404);
-    assertThat(Gateway.json(answer).get("reason").asString()).contains("sluice.roles");
+    assertThat(response.statusCode()).isEqualTo(404);
+    assertThat(Gateway.json(response).get("reason").asString()).contains("sluice.roles");
     assertThat(other.meter("sluice_templates_count")).isNaN();
   }
 

@@ -306,7 +306,8 @@ public final class Gateway {
 
     private static EmbeddedRedis startRedis() {
       var redis =
-          EmbeddedRedis.start(new EmbeddedRedis.Settings(folder("alone-redis"), 0, "256mb"));
+          EmbeddedRedis.start(
+              new EmbeddedRedis.RedisEngineSettings(folder("alone-redis"), 0, "256mb"));
       Runtime.getRuntime().addShutdownHook(new Thread(redis::close));
       return redis;
     }
@@ -332,7 +333,7 @@ public final class Gateway {
   private static EmbeddedClickHouse startClickHouse(String name) {
     var clickHouse =
         EmbeddedClickHouse.start(
-            new EmbeddedClickHouse.Settings(
+            new EmbeddedClickHouse.ClickHouseEngineSettings(
                 folder(name), SharedEngines.cacheDirectory(), 0, -1, "sluice", "sluice"));
     Runtime.getRuntime().addShutdownHook(new Thread(clickHouse::close));
     return clickHouse;

@@ -221,14 +221,14 @@ class GrpcMemoryTest {
   @Test
   void message_inFlight_isReservedOnceAsMessageAndOnceAsOtlp() {
     var request = request("x".repeat(100_000));
-    var answer = LogServiceGrpc.newFutureStub(channel).ingest(request);
+    var response = LogServiceGrpc.newFutureStub(channel).ingest(request);
 
     await().until(() -> spool.appendCount() == 1);
 
     assertThat(budget.used())
         .isBetween(2L * request.getSerializedSize(), 5L * request.getSerializedSize() / 2);
     spool.completeImmediately();
-    await().until(answer::isDone);
+    await().until(response::isDone);
     await().until(() -> budget.used() == 0);
   }
 
@@ -464,8 +464,8 @@ class GrpcMemoryTest {
     }
 
     @Override
-    public void onMessage(IngestStreamResponse answer) {
-      answers.add(answer);
+    public void onMessage(IngestStreamResponse response) {
+      answers.add(response);
     }
 
     @Override
@@ -482,12 +482,12 @@ class GrpcMemoryTest {
     @Override
     public synchronized CompletionStage<AppendResult> append(
         LogBatch batch, AppendMode appendMode) {
-      var answer = new CompletableFuture<AppendResult>();
-      appends.add(answer);
+      var result = new CompletableFuture<AppendResult>();
+      appends.add(result);
       if (immediateResult != null) {
-        answer.complete(immediateResult);
+        result.complete(immediateResult);
       }
-      return answer;
+      return result;
     }
 
     synchronized int appendCount() {
@@ -506,13 +506,13 @@ class GrpcMemoryTest {
       completeAllWith(new AppendResult.Unavailable(Duration.ofSeconds(3), "full"));
     }
 
-    private void completeAllWith(AppendResult answer) {
+    private void completeAllWith(AppendResult result) {
       List<CompletableFuture<AppendResult>> before;
       synchronized (this) {
-        immediateResult = answer;
+        immediateResult = result;
         before = List.copyOf(appends);
       }
-      before.forEach(append -> append.complete(answer));
+      before.forEach(append -> append.complete(result));
     }
 
     @Override

@@ -102,7 +102,7 @@ final class Http2 implements AutoCloseable {
   record Http2Response(int status, Http2Headers headers, String body) {}
 
   static final class Http2ClientStream extends ChannelInboundHandlerAdapter {
-    private final CompletableFuture<Http2Response> answer = new CompletableFuture<>();
+    private final CompletableFuture<Http2Response> response = new CompletableFuture<>();
     private final CompletableFuture<Http2Error> reset = new CompletableFuture<>();
     private final ByteArrayOutputStream body = new ByteArrayOutputStream();
     private Http2StreamChannel channel;
@@ -129,8 +129,8 @@ final class Http2 implements AutoCloseable {
       return reset.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
     }
 
-    Http2Response answer() throws Exception {
-      return answer.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
+    Http2Response response() throws Exception {
+      return response.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
     }
 
     @Override
@@ -148,7 +148,7 @@ final class Http2 implements AutoCloseable {
     private void complete(boolean end) {
       if (end) {
         int status = Integer.parseInt(headers.status().toString());
-        answer.complete(new Http2Response(status, headers, body.toString(UTF_8)));
+        response.complete(new Http2Response(status, headers, body.toString(UTF_8)));
       }
     }
 

@@ -53,7 +53,7 @@ class Http2StreamsIT {
       for (int i = 0; i < OVER_THE_LIMIT; i++) {
         refused.send(BLANKS);
       }
-      var http2Response = refused.answer();
+      var http2Response = refused.response();
       refused.send(BLANKS);
       refused.end();
       other.send(Arrays.copyOfRange(whole, 10, whole.length));
@@ -63,7 +63,7 @@ class Http2StreamsIT {
       assertThat(http2Response.body()).isNotEmpty();
       assertThat(http2Response.headers().contains("connection")).isFalse();
       assertThat(refused.isReset()).isFalse();
-      assertThat(other.answer().status()).isEqualTo(otlp ? 200 : 202);
+      assertThat(other.response().status()).isEqualTo(otlp ? 200 : 202);
     }
     gateway.awaitStored(service, 1);
   }
@@ -79,14 +79,14 @@ class Http2StreamsIT {
       for (int i = 0; i < 50; i++) {
         var refused = connection.post("/api/v1/nothing", JSON);
         assertThat(catchThrowable(() -> refused.send(new byte[20_000]))).isNull();
-        assertThat(refused.answer().status()).isEqualTo(404);
+        assertThat(refused.response().status()).isEqualTo(404);
       }
       var large = connection.post("/api/v1/logs", JSON);
       large.send(BLANKS);
       large.send(log(service));
       large.end();
 
-      assertThat(large.answer().status()).isEqualTo(202);
+      assertThat(large.response().status()).isEqualTo(202);
     }
   }
 
@@ -101,9 +101,9 @@ class Http2StreamsIT {
       next.send(log(Gateway.service("after-endless")));
       next.end();
 
-      assertThat(endless.answer().status()).isEqualTo(404);
+      assertThat(endless.response().status()).isEqualTo(404);
       assertThat(endless.reset()).isEqualTo(Http2Error.NO_ERROR);
-      assertThat(next.answer().status()).isEqualTo(202);
+      assertThat(next.response().status()).isEqualTo(202);
     }
   }
 
@@ -121,7 +121,7 @@ class Http2StreamsIT {
       var next = connection.post("/api/v1/logs", JSON);
       next.send(log(Gateway.service("after-reset")));
       next.end();
-      assertThat(next.answer().status()).isEqualTo(202);
+      assertThat(next.response().status()).isEqualTo(202);
     }
   }
 

@@ -71,12 +71,12 @@ class IdempotencyIT {
   @Test
   void http_anyProtocolRetry_isReplayedAndStoredOnce() {
     var service = Gateway.service("key-http");
-    var entrances = ProtocolClients.http(gateway, service, "b");
+    var clients = ProtocolClients.http(gateway, service, "b");
 
-    entrances.forEach(
-        (name, entrance) -> {
-          var first = entrance.post(gateway, KEY, key + name.replace(' ', '-'));
-          var again = entrance.post(gateway, KEY, key + name.replace(' ', '-'));
+    clients.forEach(
+        (name, client) -> {
+          var first = client.post(gateway, KEY, key + name.replace(' ', '-'));
+          var again = client.post(gateway, KEY, key + name.replace(' ', '-'));
 
           assertThat(first.statusCode()).as(name).isIn(200, 202);
           assertThat(first.headers().firstValue(REPLAYED)).as(name).isEmpty();
@@ -88,7 +88,7 @@ class IdempotencyIT {
           }
         });
 
-    gateway.awaitStored(service, entrances.size());
+    gateway.awaitStored(service, clients.size());
   }
 
   @Test
@@ -194,11 +194,11 @@ class IdempotencyIT {
 
   @Test
   void otlp_sameRequestInProgress_is409WithRetryAfter() {
-    var entrance =
+    var client =
         ProtocolClients.http(gateway, Gateway.service("key-in-progress"), "b").get("otlp json");
-    claim("otlp-http-json", entrance.body());
+    claim("otlp-http-json", client.body());
 
-    var second = entrance.post(gateway, KEY, key);
+    var second = client.post(gateway, KEY, key);
 
     assertThat(second.statusCode()).isEqualTo(409);
     assertThat(second.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();

@@ -318,7 +318,7 @@ class InvalidInputIT {
 
     assertThat(most.get()).isPositive().isLessThanOrEqualTo(256L << 20);
     assertThat(answers)
-        .extracting(answer -> answer.join().statusCode())
+        .extracting(response -> response.join().statusCode())
         .allSatisfy(status -> assertThat(status).isIn(413, 503));
   }
 
@@ -401,10 +401,10 @@ class InvalidInputIT {
 
   private void assertOneRejected(HttpResponse<String> response, String field) {
     assertThat(response.statusCode()).isEqualTo(202);
-    var answer = Gateway.json(response);
-    assertThat(answer.get("accepted").asInt()).isEqualTo(2);
-    assertThat(answer.get("rejected").size()).isEqualTo(1);
-    var verdict = answer.get("rejected").get(0);
+    var body = Gateway.json(response);
+    assertThat(body.get("accepted").asInt()).isEqualTo(2);
+    assertThat(body.get("rejected").size()).isEqualTo(1);
+    var verdict = body.get("rejected").get(0);
     assertThat(verdict.get("index").asInt()).isEqualTo(1);
     assertThat(verdict.get("field").asString()).isEqualTo(field);
     assertThat(verdict.get("reason").asString()).isNotBlank();

@@ -106,8 +106,8 @@ class KeywordFallbackIT {
     await().atMost(Duration.ofMinutes(1)).untilAsserted(assertion::run);
   }
 
-  private static String found(JsonNode answer) {
-    return answer.path("templates").path(0).path("samples").path(0).path("body").asString("");
+  private static String found(JsonNode response) {
+    return response.path("templates").path(0).path("samples").path(0).path("body").asString("");
   }
 
   @ParameterizedTest
@@ -116,9 +116,9 @@ class KeywordFallbackIT {
     for (var mode : new String[] {"hybrid", "semantic"}) {
       awaitFound(
           () -> {
-            var answer = search(gateway(modelState), mode);
-            assertThat(found(answer)).isEqualTo(LEAK);
-            assertThat(answer.path("without_meaning").asString(""))
+            var response = search(gateway(modelState), mode);
+            assertThat(found(response)).isEqualTo(LEAK);
+            assertThat(response.path("without_meaning").asString(""))
                 .startsWith(expectedReason(modelState));
           });
     }
@@ -129,9 +129,9 @@ class KeywordFallbackIT {
   void search_keyword_hasNoFallbackReason(ModelState modelState) {
     awaitFound(
         () -> {
-          var answer = search(gateway(modelState), "keyword");
-          assertThat(found(answer)).isEqualTo(LEAK);
-          assertThat(answer.has("without_meaning")).isFalse();
+          var response = search(gateway(modelState), "keyword");
+          assertThat(found(response)).isEqualTo(LEAK);
+          assertThat(response.has("without_meaning")).isFalse();
         });
   }
 
@@ -159,13 +159,13 @@ class KeywordFallbackIT {
         }) {
       awaitFound(
           () -> {
-            var answer = searchOverGrpc(gateway(modelState), mode);
-            assertThat(answer.getTemplatesList()).isNotEmpty();
-            assertThat(answer.getTemplates(0).getSamples(0).getBody()).isEqualTo(LEAK);
+            var response = searchOverGrpc(gateway(modelState), mode);
+            assertThat(response.getTemplatesList()).isNotEmpty();
+            assertThat(response.getTemplates(0).getSamples(0).getBody()).isEqualTo(LEAK);
             if (mode == SearchMode.SEARCH_MODE_KEYWORD) {
-              assertThat(answer.getWithoutMeaning()).isEmpty();
+              assertThat(response.getWithoutMeaning()).isEmpty();
             } else {
-              assertThat(answer.getWithoutMeaning()).startsWith(expectedReason(modelState));
+              assertThat(response.getWithoutMeaning()).startsWith(expectedReason(modelState));
             }
           });
     }

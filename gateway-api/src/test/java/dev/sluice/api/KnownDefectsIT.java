@@ -96,7 +96,7 @@ class KnownDefectsIT {
                   BodyHandlers.ofString()));
         }
         assertThat(answers)
-            .extracting(answer -> answer.join().statusCode())
+            .extracting(response -> response.join().statusCode())
             .containsExactly(202, 202, 202, 400, 202, 202);
         assertThat(answers.get(3).join().body()).contains("\"index\":0,\"field\":\"message\"");
       }
@@ -163,11 +163,11 @@ class KnownDefectsIT {
     rows.add(9_999, log(app, "y".repeat(1 << 20)));
     rows.add(15_000, log(app, "z".repeat((1 << 20) + 1)));
 
-    var answer = Gateway.json(post(gateway, rows.toString()));
+    var response = Gateway.json(post(gateway, rows.toString()));
 
-    assertThat(answer.get("stats").get("accepted").asInt()).isEqualTo(20_002);
-    assertThat(answer.get("errors")).hasSize(1);
-    assertThat(answer.get("errors").get(0).get("index").asInt()).isEqualTo(15_000);
+    assertThat(response.get("stats").get("accepted").asInt()).isEqualTo(20_002);
+    assertThat(response.get("errors")).hasSize(1);
+    assertThat(response.get("errors").get(0).get("index").asInt()).isEqualTo(15_000);
     await().atMost(SOON).until(() -> gateway.count(app) >= 20_002);
     assertThat(
             gateway
@@ -237,7 +237,7 @@ class KnownDefectsIT {
             .setSource("s")
             .setLevel(LogLevel.DEBUG)
             .build();
-    assertThat(debug.toByteArray()).doesNotContain(4 << 3);
+    assertThat(debug.toByteArray()).doesNotContain(LogEntry.LEVEL_FIELD_NUMBER << 3);
 
     postBatch(gateway, debug);
 

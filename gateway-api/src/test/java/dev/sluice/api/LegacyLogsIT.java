@@ -45,9 +45,9 @@ class LegacyLogsIT {
   private JsonNode page(String appId, String query) {
     var response = get(appId, query);
     assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
-    var answer = Gateway.json(response);
-    assertThat(answer.get("success").asBoolean()).isTrue();
-    return answer.get("data");
+    var body = Gateway.json(response);
+    assertThat(body.get("success").asBoolean()).isTrue();
+    return body.get("data");
   }
 
   private static List<JsonNode> logs(JsonNode data) {
@@ -70,9 +70,9 @@ class LegacyLogsIT {
   private static void assertRefused(HttpResponse<String> response, int status, String message) {
     assertThat(response.statusCode()).as(response.body()).isEqualTo(status);
     assertThat(response.headers().firstValue("Content-Type")).hasValue(JSON);
-    var answer = Gateway.json(response);
-    assertThat(answer.get("success").asBoolean()).isFalse();
-    assertThat(answer.get("message").asString()).contains(message);
+    var body = Gateway.json(response);
+    assertThat(body.get("success").asBoolean()).isFalse();
+    assertThat(body.get("message").asString()).contains(message);
   }
 
   @Test
@@ -92,13 +92,13 @@ class LegacyLogsIT {
     assertThat(response.statusCode()).isEqualTo(202);
     assertThat(response.headers().firstValue("sluice-ack")).hasValue("durable");
     assertThat(response.headers().firstValue("Content-Type")).hasValue(JSON);
-    var answer = Gateway.json(response);
-    assertThat(answer.propertyNames()).containsExactlyInAnyOrder("success", "message", "stats");
-    assertThat(answer.get("success").asBoolean()).isTrue();
-    assertThat(answer.get("message").asString()).isEqualTo("Log data accepted");
-    assertThat(answer.get("stats").get("accepted").asInt()).isEqualTo(1);
-    assertThat(answer.get("stats").get("rejected").asInt()).isZero();
-    assertThat(answer.get("stats").get("throughput").asString()).matches("\\d+ logs/sec");
+    var body = Gateway.json(response);
+    assertThat(body.propertyNames()).containsExactlyInAnyOrder("success", "message", "stats");
+    assertThat(body.get("success").asBoolean()).isTrue();
+    assertThat(body.get("message").asString()).isEqualTo("Log data accepted");
+    assertThat(body.get("stats").get("accepted").asInt()).isEqualTo(1);
+    assertThat(body.get("stats").get("rejected").asInt()).isZero();
+    assertThat(body.get("stats").get("throughput").asString()).matches("\\d+ logs/sec");
 
     var row = gateway.awaitStored(app, 1).getFirst();
     assertThat(row.get("Timestamp").asLong()).isEqualTo(1_714_979_289_012_345_678L);
@@ -153,14 +153,14 @@ class LegacyLogsIT {
                 .formatted(log(app, "a"), app, log(app, "x".repeat((1 << 20) + 1)), log(app, "d")));
 
     assertThat(response.statusCode()).isEqualTo(202);
-    var answer = Gateway.json(response);
-    assertThat(answer.get("success").asBoolean()).isTrue();
-    assertThat(answer.get("stats").get("accepted").asInt()).isEqualTo(2);
-    assertThat(answer.get("stats").get("rejected").asInt()).isEqualTo(2);
-    assertThat(answer.get("errors"))
+    var body = Gateway.json(response);
+    assertThat(body.get("success").asBoolean()).isTrue();
+    assertThat(body.get("stats").get("accepted").asInt()).isEqualTo(2);
+    assertThat(body.get("stats").get("rejected").asInt()).isEqualTo(2);
+    assertThat(body.get("errors"))
         .extracting(e -> e.get("index").asInt() + " " + e.get("field").asString())
         .containsExactly("1 level", "2 message");
-    assertThat(answer.get("errors"))
+    assertThat(body.get("errors"))
         .extracting(e -> e.get("error").asString())
         .satisfiesExactly(
             level -> assertThat(level).startsWith("level is unknown").doesNotContain("loud"),
@@ -177,15 +177,15 @@ class LegacyLogsIT {
     var response = post("[" + "{},".repeat(149) + "{\"app_id\":\"" + app + "\"}]");
 
     assertThat(response.statusCode()).isEqualTo(400);
-    var answer = Gateway.json(response);
-    assertThat(answer.get("success").asBoolean()).isFalse();
-    assertThat(answer.get("message").asString()).isEqualTo("Invalid log data");
-    assertThat(answer.get("errors").size()).isEqualTo(100);
-    assertThat(answer.get("errors").get(0))
+    var body = Gateway.json(response);
+    assertThat(body.get("success").asBoolean()).isFalse();
+    assertThat(body.get("message").asString()).isEqualTo("Invalid log data");
+    assertThat(body.get("errors").size()).isEqualTo(100);
+    assertThat(body.get("errors").get(0))
         .isEqualTo(
             Gateway.json("{\"index\":0,\"field\":\"app_id\",\"error\":\"app_id is missing\"}"));
-    assertThat(answer.get("stats").get("accepted").asInt()).isZero();
-    assertThat(answer.get("stats").get("rejected").asInt()).isEqualTo(150);
+    assertThat(body.get("stats").get("accepted").asInt()).isZero();
+    assertThat(body.get("stats").get("rejected").asInt()).isEqualTo(150);
   }
 
   @ParameterizedTest
@@ -236,10 +236,10 @@ class LegacyLogsIT {
         post(BATCH, CompressedBodies.gzip(batch.build().toByteArray()), "Content-Encoding", "gzip");
 
     assertThat(response.statusCode()).isEqualTo(202);
-    var answer = Gateway.json(response);
-    assertThat(answer.get("stats").get("accepted").asInt()).isEqualTo(1000);
-    assertThat(answer.get("errors")).hasSize(1);
-    assertThat(answer.get("errors").get(0).get("index").asInt()).isEqualTo(500);
+    var body = Gateway.json(response);
+    assertThat(body.get("stats").get("accepted").asInt()).isEqualTo(1000);
+    assertThat(body.get("errors")).hasSize(1);
+    assertThat(body.get("errors").get(0).get("index").asInt()).isEqualTo(500);
     gateway.awaitStored(app, 1000);
   }
 

@@ -61,9 +61,9 @@ class LingeringCloseIT {
       out.write(head(path, type, chunked, connection).getBytes(US_ASCII));
       var sending = CompletableFuture.supplyAsync(() -> send(out, chunked));
 
-      var answer = readResponse(socket);
+      var response = readResponse(socket);
 
-      assertThat(answer).startsWith("HTTP/1.1 " + status + " ");
+      assertThat(response).startsWith("HTTP/1.1 " + status + " ");
       assertThat(sending.join()).as("bytes that could be sent").isEqualTo(BODY);
       assertThat(socket.getInputStream().read()).as("end of stream").isNegative();
     }

@@ -312,8 +312,8 @@ class NativeGrpcIT {
             .serverReflectionInfo(
                 new StreamObserver<>() {
                   @Override
-                  public void onNext(ServerReflectionResponse answer) {
-                    answers.add(answer);
+                  public void onNext(ServerReflectionResponse response) {
+                    answers.add(response);
                   }
 
                   @Override
@@ -573,8 +573,8 @@ class NativeGrpcIT {
     private volatile Throwable failure;
 
     @Override
-    public void onNext(IngestStreamResponse answer) {
-      got.add(answer);
+    public void onNext(IngestStreamResponse response) {
+      got.add(response);
     }
 
     @Override

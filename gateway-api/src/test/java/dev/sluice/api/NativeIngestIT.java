@@ -90,12 +90,12 @@ class NativeIngestIT {
                 .formatted(service, "x".repeat((1 << 20) + 1)));
 
     assertThat(response.statusCode()).isEqualTo(202);
-    var answer = Gateway.json(response);
-    assertThat(answer.get("accepted").asInt()).isEqualTo(3);
-    assertThat(answer.get("rejected"))
+    var body = Gateway.json(response);
+    assertThat(body.get("accepted").asInt()).isEqualTo(3);
+    assertThat(body.get("rejected"))
         .extracting(NativeIngestIT::format)
         .containsExactly("1 severity", "3 body", "4 timestamp", "5 body");
-    assertThat(answer.get("rejected"))
+    assertThat(body.get("rejected"))
         .extracting(v -> v.get("reason").asString())
         .allSatisfy(reason -> assertThat(reason).isNotBlank().doesNotContain("loud", "xxx"));
     assertThat(gateway.awaitStored(service, 3))

@@ -60,9 +60,9 @@ class NativeProtobufIT {
     var response = gateway.post(gateway.http("/api/v1/logs"), PROTOBUF, request.toByteArray());
 
     assertThat(response.statusCode()).isEqualTo(202);
-    var answer = Gateway.json(response);
-    assertThat(answer.get("accepted").asInt()).isEqualTo(2);
-    assertThat(answer.get("rejected"))
+    var body = Gateway.json(response);
+    assertThat(body.get("accepted").asInt()).isEqualTo(2);
+    assertThat(body.get("rejected"))
         .extracting(v -> v.get("index").asInt() + " " + v.get("field").asString())
         .containsExactly("1 severity_number", "2 body", "3 resource.k");
     gateway.awaitStored(service, 2);

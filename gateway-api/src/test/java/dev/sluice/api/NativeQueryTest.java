@@ -65,10 +65,10 @@ class NativeQueryTest {
 
   @Test
   void query_clientCancels_isInterruptedInTheStore() {
-    var answer = LogServiceGrpc.newFutureStub(channel).query(QueryRequest.getDefaultInstance());
+    var response = LogServiceGrpc.newFutureStub(channel).query(QueryRequest.getDefaultInstance());
     await().until(() -> reader.asked.getCount() == 0);
 
-    answer.cancel(true);
+    response.cancel(true);
 
     await().until(() -> reader.interrupted.getCount() == 0);
     assertNextQueryStarts();

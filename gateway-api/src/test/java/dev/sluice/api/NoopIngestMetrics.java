@@ -6,35 +6,35 @@ import java.time.Duration;
 /** Ingest metrics that record nothing. */
 public final class NoopIngestMetrics implements IngestMetrics {
   @Override
-  public void recordReceived(String entrance, int records, long bytes) {}
+  public void recordReceived(String protocol, int records, long bytes) {}
 
   @Override
-  public void recordAccepted(String entrance, int records, Duration took) {}
+  public void recordAccepted(String protocol, int records, Duration duration) {}
 
   @Override
-  public void recordRejected(String entrance, int records) {}
+  public void recordRejected(String protocol, int records) {}
 
   @Override
-  public void recordFiltered(String entrance, int records) {}
+  public void recordFiltered(String protocol, int records) {}
 
   @Override
-  public void recordUnavailable(String entrance, int records) {}
+  public void recordUnavailable(String protocol, int records) {}
 
   @Override
-  public void recordReplayed(String entrance, int records) {}
+  public void recordReplayed(String protocol, int records) {}
 
   @Override
-  public void recordConflict(String entrance, int records) {}
+  public void recordConflict(String protocol, int records) {}
 
   @Override
-  public void recordLost(String entrance, int records) {}
+  public void recordLost(String protocol, int records) {}
 
   @Override
-  public void recordShed(String entrance) {}
+  public void recordShed(String protocol) {}
 
   @Override
-  public void recordMalformed(String entrance) {}
+  public void recordMalformed(String protocol) {}
 
   @Override
-  public void recordUnknownFields(String entrance, long fields) {}
+  public void recordUnknownFields(String protocol, long fields) {}
 }

@@ -172,8 +172,8 @@ class SearchIT {
     return Gateway.json(response);
   }
 
-  private static List<String> templates(JsonNode answer) {
-    return StreamSupport.stream(answer.path("templates").spliterator(), false)
+  private static List<String> templates(JsonNode response) {
+    return StreamSupport.stream(response.path("templates").spliterator(), false)
         .map(template -> template.path("samples").path(0).path("body").asString())
         .toList();
   }
@@ -181,11 +181,11 @@ class SearchIT {
   @Test
   void search_queryWithoutSharedTerms_findsPlantedLogInTopThree() {
     var request = JSON.createObjectNode().put("query", "why is the storage exhausted");
-    var answer = Gateway.json(post(request.put("service", crowd).toString()));
+    var response = Gateway.json(post(request.put("service", crowd).toString()));
 
-    assertThat(templates(answer).subList(0, 3))
+    assertThat(templates(response).subList(0, 3))
         .contains("EXT4-fs error: no space left on device sdc1");
-    assertThat(answer.has("without_meaning")).isFalse();
+    assertThat(response.has("without_meaning")).isFalse();
   }
 
   @Test
@@ -197,17 +197,18 @@ class SearchIT {
       var filter = Filter.newBuilder().setService(service);
       var request = SearchRequest.newBuilder().setQuery("payment 9f3c77aa10be").setFilter(filter);
 
-      var answer = stub.search(request.setLimit(2).build());
+      var response = stub.search(request.setLimit(2).build());
 
-      assertThat(answer.getTemplatesList()).hasSize(2);
-      assertThat(answer.getTemplates(0).getMatchedList())
+      assertThat(response.getTemplatesList()).hasSize(2);
+      assertThat(response.getTemplates(0).getMatchedList())
           .contains(Matched.MATCHED_VALUE, Matched.MATCHED_WORDS, Matched.MATCHED_MEANING);
-      assertThat(answer.getTemplates(0).getSamples(0).getBody())
+      assertThat(response.getTemplates(0).getSamples(0).getBody())
           .isEqualTo("payment 9f3c77aa10be authorised");
-      assertThat(answer.getTemplates(0).getSparklineCount()).isEqualTo(30);
-      assertThat(answer.getLogsList()).hasSize(1);
-      assertThat(stub.search(request.setCursor(answer.getNextCursor()).build()).getTemplatesList())
-          .doesNotContainAnyElementsOf(answer.getTemplatesList());
+      assertThat(response.getTemplates(0).getSparklineCount()).isEqualTo(30);
+      assertThat(response.getLogsList()).hasSize(1);
+      assertThat(
+              stub.search(request.setCursor(response.getNextCursor()).build()).getTemplatesList())
+          .doesNotContainAnyElementsOf(response.getTemplatesList());
       for (var bad :
           List.of(
               SearchRequest.newBuilder(),
@@ -247,12 +248,12 @@ class SearchIT {
   @Test
   void search_valueThatOnlyOneLogHas_findsThatLog() {
     for (var mode : List.of("hybrid", "keyword")) {
-      var answer = search("9f3c77aa10be", mode);
+      var response = search("9f3c77aa10be", mode);
 
-      assertThat(answer.path("logs")).hasSize(1);
-      assertThat(answer.path("logs").path(0).path("body").asString())
+      assertThat(response.path("logs")).hasSize(1);
+      assertThat(response.path("logs").path(0).path("body").asString())
           .isEqualTo("payment 9f3c77aa10be authorised");
-      assertThat(templates(answer).getFirst()).isEqualTo("payment 9f3c77aa10be authorised");
+      assertThat(templates(response).getFirst()).isEqualTo("payment 9f3c77aa10be authorised");
     }
     assertThat(templates(search("what happened to payment 9f3c77aa10be?")).getFirst())
         .isEqualTo("payment 9f3c77aa10be authorised");
@@ -260,9 +261,9 @@ class SearchIT {
 
   @Test
   void search_valuesNotCooccurring_findsLogsWithAny() {
-    var answer = search("was payment=9f3c77aa10be made in session=4711, or 00ffee00?");
+    var response = search("was payment=9f3c77aa10be made in session=4711, or 00ffee00?");
 
-    assertThat(answer.path("logs"))
+    assertThat(response.path("logs"))
         .map(log -> log.path("body").asString())
         .containsExactlyInAnyOrder(
             "payment 9f3c77aa10be authorised", "session 4711 opened for user root by uid 0");
@@ -307,15 +308,15 @@ class SearchIT {
             .orElseThrow();
     var request = JSON.createObjectNode().put("query", query).put("service", crowd);
 
-    var answer = Gateway.json(post(request.put("mode", mode).toString()));
+    var response = Gateway.json(post(request.put("mode", mode).toString()));
 
-    assertThat(answer.path("logs"))
+    assertThat(response.path("logs"))
         .as(mode)
         .map(log -> log.path("body").asString())
         .containsExactly(planted);
-    var first = answer.path("templates").path(0);
+    var first = response.path("templates").path(0);
     assertThat(first.path("matched")).map(JsonNode::asString).contains("value");
-    assertThat(answer.path("logs").path(0).path("template_id").asString())
+    assertThat(response.path("logs").path(0).path("template_id").asString())
         .isEqualTo(first.path("template_id").asString());
   }
 
@@ -383,18 +384,18 @@ class SearchIT {
   /** The stuck valve has logs now, an hour ago and two days ago. */
   @Test
   void search_sparkline_addsUpToTheCount() {
-    var answer = Gateway.json(post(ofPumps("{\"severity\":\"ERROR\"}").toString()));
-    assertThat(answer.path("templates").path(0).path("count").asLong()).isEqualTo(3);
-    assertThat(inSparkline(answer)).isEqualTo(3);
+    var response = Gateway.json(post(ofPumps("{\"severity\":\"ERROR\"}").toString()));
+    assertThat(response.path("templates").path(0).path("count").asLong()).isEqualTo(3);
+    assertThat(inSparkline(response)).isEqualTo(3);
 
     var day = "{\"severity\":\"ERROR\",\"from\":\"%s\"}".formatted(now.minus(Duration.ofDays(1)));
-    answer = Gateway.json(post(ofPumps(day).toString()));
-    assertThat(answer.path("templates").path(0).path("count").asLong()).isEqualTo(2);
-    assertThat(inSparkline(answer)).isEqualTo(2);
+    response = Gateway.json(post(ofPumps(day).toString()));
+    assertThat(response.path("templates").path(0).path("count").asLong()).isEqualTo(2);
+    assertThat(inSparkline(response)).isEqualTo(2);
   }
 
-  private static long inSparkline(JsonNode answer) {
-    var counts = answer.path("templates").path(0).path("sparkline").path("counts");
+  private static long inSparkline(JsonNode response) {
+    var counts = response.path("templates").path(0).path("sparkline").path("counts");
     return StreamSupport.stream(counts.spliterator(), false).mapToLong(JsonNode::asLong).sum();
   }
 
@@ -445,11 +446,11 @@ class SearchIT {
 
   @Test
   void search_unknownService_isEmpty() {
-    var answer =
+    var response =
         Gateway.json(post("{\"query\":\"storage\",\"service\":\"no such service at all\"}"));
 
-    assertThat(answer.path("templates")).isEmpty();
-    assertThat(answer.path("logs")).isEmpty();
+    assertThat(response.path("templates")).isEmpty();
+    assertThat(response.path("logs")).isEmpty();
   }
 
   @ParameterizedTest

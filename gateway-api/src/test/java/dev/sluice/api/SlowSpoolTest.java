@@ -197,10 +197,10 @@ class SlowSpoolTest {
     http.disposeNow();
     serve(Duration.ofMillis(50));
 
-    var answer =
+    var response =
         rawPost("Content-Type: application/json\r\nContent-Length: 60000000\r\n", "{\"body\":");
 
-    assertThat(answer)
+    assertThat(response)
         .startsWith("HTTP/1.1 408 ")
         .contains("\"type\":\"/api/problems/request-timeout\"", "was not complete within 50 ms")
         .containsIgnoringCase("connection: close");
@@ -215,10 +215,10 @@ class SlowSpoolTest {
     http.disposeNow();
     serve(Duration.ofMillis(50));
 
-    var answer =
+    var response =
         rawPost("/v1/logs", "Content-Type: " + type + "\r\nContent-Length: 60000000\r\n", "{");
 
-    assertThat(answer)
+    assertThat(response)
         .startsWith("HTTP/1.1 503 ")
         .contains("was not complete within 50 ms")
         .containsIgnoringCase("retry-after: 1")
@@ -231,10 +231,10 @@ class SlowSpoolTest {
     spool.spoolStatus = new Spool.SpoolStatus("away", null, 0, 0);
     fixture.admission().start();
 
-    var answer =
+    var response =
         rawPost("Content-Type: application/json\r\nContent-Length: 60000000\r\n", "{\"body\":");
 
-    assertThat(answer)
+    assertThat(response)
         .startsWith("HTTP/1.1 503 ")
         .containsIgnoringCase("retry-after: 1")
         .contains("/api/problems/spool-unavailable");

@@ -160,15 +160,15 @@ class TemplateEvaluationIT {
     assertThat(output.toString(UTF_8)).contains("2 queries sent");
     var answers = results("search.ndjson");
     assertThat(answers)
-        .extracting(answer -> answer.get("id").asString())
+        .extracting(result -> result.get("id").asString())
         .containsExactly("one", "two");
     assertThat(answers)
-        .extracting(answer -> answer.path("templates").path(0).asString(""))
+        .extracting(result -> result.path("templates").path(0).asString(""))
         .containsExactly("truth-of-disks", "truth-of-mails");
     assertThat(answers)
         .allSatisfy(
-            answer ->
-                assertThat(answer.get("templates"))
+            result ->
+                assertThat(result.get("templates"))
                     .map(JsonNode::asString)
                     .containsExactlyInAnyOrder(
                         "truth-of-disks", "truth-of-mails", "truth-of-boots"));

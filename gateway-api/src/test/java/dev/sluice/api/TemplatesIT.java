@@ -133,12 +133,12 @@ class TemplatesIT {
 
   @Test
   void templates_top_haveAllCounts() {
-    var answer = ask("/api/v1/templates?" + NINE);
+    var response = ask("/api/v1/templates?" + NINE);
 
-    assertThat(answer.get("from").asString()).isEqualTo("2019-05-06T09:00:00.000000000Z");
-    assertThat(answer.get("to").asString()).isEqualTo("2019-05-06T10:00:00.000000000Z");
-    assertThat(answer.get("total").asInt()).isEqualTo(2);
-    assertThat(answer.get("templates"))
+    assertThat(response.get("from").asString()).isEqualTo("2019-05-06T09:00:00.000000000Z");
+    assertThat(response.get("to").asString()).isEqualTo("2019-05-06T10:00:00.000000000Z");
+    assertThat(response.get("total").asInt()).isEqualTo(2);
+    assertThat(response.get("templates"))
         .hasToString(
             """
             [{"template_id":"%s","template":"%s","count":2,"count_before":2,"rate_change":0.0,\
@@ -174,11 +174,11 @@ class TemplatesIT {
 
   @Test
   void templates_timesWithinMinutes_areRoundedToFullMinutes() {
-    var answer = ask("/api/v1/templates?from=2019-05-06T08:20:59Z&to=2019-05-06T09:00:00.5Z");
+    var response = ask("/api/v1/templates?from=2019-05-06T08:20:59Z&to=2019-05-06T09:00:00.5Z");
 
-    assertThat(answer.get("from").asString()).isEqualTo("2019-05-06T08:20:00.000000000Z");
-    assertThat(answer.get("to").asString()).isEqualTo("2019-05-06T09:01:00.000000000Z");
-    assertThat(list(answer.get("templates")))
+    assertThat(response.get("from").asString()).isEqualTo("2019-05-06T08:20:00.000000000Z");
+    assertThat(response.get("to").asString()).isEqualTo("2019-05-06T09:01:00.000000000Z");
+    assertThat(list(response.get("templates")))
         .extracting(template -> template.get("count").asInt())
         .containsExactly(2, 1);
   }

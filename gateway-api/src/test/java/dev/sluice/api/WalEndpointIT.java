@@ -22,9 +22,9 @@ class WalEndpointIT {
   }
 
   private JsonNode status() {
-    var answer = wal("");
-    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-    return Gateway.json(answer);
+    var response = wal("");
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+    return Gateway.json(response);
   }
 
   private void post(int logs) {
@@ -83,19 +83,19 @@ class WalEndpointIT {
   @ParameterizedTest
   @ValueSource(strings = {"/2020-01-01/seg-000001", "/2020-01-01/1"})
   void verify_noSuchSegment_is404(String path) {
-    var answer = wal(path);
+    var response = wal(path);
 
-    assertThat(answer.statusCode()).isEqualTo(404);
-    assertThat(Gateway.json(answer).get("reason").asString()).contains("no such segment");
+    assertThat(response.statusCode()).isEqualTo(404);
+    assertThat(Gateway.json(response).get("reason").asString()).contains("no such segment");
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"/2020-01-01/journal", "/2020-01-01/seg-", "/today/1", "/2020-13-01/1"})
   void verify_invalidName_is400(String path) {
-    var answer = wal(path);
+    var response = wal(path);
 
-    assertThat(answer.statusCode()).isEqualTo(400);
-    assertThat(Gateway.json(answer).get("reason").asString()).isNotBlank();
+    assertThat(response.statusCode()).isEqualTo(400);
+    assertThat(Gateway.json(response).get("reason").asString()).isNotBlank();
   }
 
   @ParameterizedTest
@@ -103,9 +103,9 @@ class WalEndpointIT {
   void wal_gatewayWithoutWal_is404WithTheReason(String path) {
     var other = Gateway.isolated();
 
-    var answer = other.get(other.management("/actuator/wal" + path));
+    var response = other.get(other.management("/actuator/wal" + path));
 
-    assertThat(answer.statusCode()).isEqualTo(404);
-    assertThat(Gateway.json(answer).get("reason").asString()).contains("sluice.spool is redis");
+    assertThat(response.statusCode()).isEqualTo(404);
+    assertThat(Gateway.json(response).get("reason").asString()).contains("sluice.spool is redis");
   }
 }

@@ -40,11 +40,12 @@ class WalFramesIT {
 
   @Test
   void post_frames_everyLineIsStoredWithItsSender() {
-    var answer = post(file(service), "b", "X-Cosmos-Chain-Id", "chain-7", "X-Cosmos-Node-Id", "n1");
+    var response =
+        post(file(service), "b", "X-Cosmos-Chain-Id", "chain-7", "X-Cosmos-Node-Id", "n1");
 
-    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(202);
-    assertThat(answer.body()).isEqualTo("{\"accepted\":3,\"rejected\":[],\"ack\":\"durable\"}");
-    assertThat(answer.headers().firstValue("sluice-ack")).hasValue("durable");
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(202);
+    assertThat(response.body()).isEqualTo("{\"accepted\":3,\"rejected\":[],\"ack\":\"durable\"}");
+    assertThat(response.headers().firstValue("sluice-ack")).hasValue("durable");
     var rows = gateway.awaitStored(service, 3);
     assertThat(rows)
         .extracting(row -> row.get("Body").asString())
@@ -79,12 +80,12 @@ class WalFramesIT {
   void post_oneBadFrameAmongValidOnes_is422AndNothingIsStored() {
     var bad = file("lost").frame(WalFile.gzip(WalFile.payload("{\"_msg\":\"lost\"}")), 1, 4711);
 
-    var answer = post(bad, "b");
+    var response = post(bad, "b");
 
-    assertThat(answer.statusCode()).isEqualTo(422);
-    assertThat(answer.headers().firstValue("Content-Type")).hasValue("application/problem+json");
-    assertThat(Gateway.json(answer).get("type").asString()).isEqualTo("/api/problems/bad-frame");
-    assertThat(Gateway.json(answer).get("detail").asString())
+    assertThat(response.statusCode()).isEqualTo(422);
+    assertThat(response.headers().firstValue("Content-Type")).hasValue("application/problem+json");
+    assertThat(Gateway.json(response).get("type").asString()).isEqualTo("/api/problems/bad-frame");
+    assertThat(Gateway.json(response).get("detail").asString())
         .startsWith("frame 3 of seg-000001.wal.gz: crc32 is ");
     post(new WalFile().gzip(LINE.formatted("kept")), "b");
     assertThat(gateway.awaitStored(service, 1).getFirst().get("Body").asString()).isEqualTo("kept");
@@ -114,9 +115,9 @@ class WalFramesIT {
         """
       })
   void post_invalidUpload_is400(String body) {
-    var answer = send(body.getBytes(UTF_8), "multipart/form-data; boundary=b");
+    var response = send(body.getBytes(UTF_8), "multipart/form-data; boundary=b");
 
-    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(400);
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(400);
     assertThat(gateway.inFlight()).isZero();
   }
 
@@ -138,11 +139,11 @@ class WalFramesIT {
 
   @Test
   void post_unstorableLogs_areRejected() {
-    var answer =
+    var response =
         post(new WalFile().gzip("{\"ts\":\"soon\",\"_msg\":\"m\"}", LINE.formatted("m")), "b");
 
-    assertThat(answer.statusCode()).isEqualTo(202);
-    var verdict = Gateway.json(answer).get("rejected").get(0);
+    assertThat(response.statusCode()).isEqualTo(202);
+    var verdict = Gateway.json(response).get("rejected").get(0);
     assertThat(verdict.get("index").asInt()).isZero();
     assertThat(verdict.get("field").asString()).isEqualTo("ts");
   }

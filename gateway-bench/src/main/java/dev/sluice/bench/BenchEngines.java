@@ -28,10 +28,11 @@ final class BenchEngines implements AutoCloseable {
    */
   BenchEngines(Path folder, String redisMemory) {
     redis =
-        EmbeddedRedis.start(new EmbeddedRedis.Settings(folder.resolve("redis"), 0, redisMemory));
+        EmbeddedRedis.start(
+            new EmbeddedRedis.RedisEngineSettings(folder.resolve("redis"), 0, redisMemory));
     clickHouse =
         EmbeddedClickHouse.start(
-            new EmbeddedClickHouse.Settings(
+            new EmbeddedClickHouse.ClickHouseEngineSettings(
                 folder.resolve("clickhouse"), Path.of(".cache/sluice"), 0, 0, NAME, NAME));
     clickHouseAdmin = new ClickHouseAdmin(clickHouse.url(), NAME, NAME);
   }

@@ -47,7 +47,8 @@ public final class SpoolReport {
     System.out.println(WorkDir.describeMachine(folder));
     boolean good;
     try (var redis =
-            EmbeddedRedis.start(new EmbeddedRedis.Settings(folder.resolve("redis"), 0, "2gb"));
+            EmbeddedRedis.start(
+                new EmbeddedRedis.RedisEngineSettings(folder.resolve("redis"), 0, "2gb"));
         var gateway =
             new Gateway(
                 folder,

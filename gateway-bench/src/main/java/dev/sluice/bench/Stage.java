@@ -104,11 +104,11 @@ enum Stage {
     return Arrays.stream(numbers.strip().split("[\\s,]+"))
         .map(Integer::valueOf)
         .map(
-            wanted ->
+            number ->
                 Arrays.stream(values())
-                    .filter(each -> each.number == wanted)
+                    .filter(each -> each.number == number)
                     .findFirst()
-                    .orElseThrow(() -> new IllegalArgumentException("unknown stage: " + wanted)))
+                    .orElseThrow(() -> new IllegalArgumentException("unknown stage: " + number)))
         .toList();
   }
 

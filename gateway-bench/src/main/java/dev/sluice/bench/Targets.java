@@ -21,20 +21,20 @@ record Targets(Map<Case, CaseResult> outcomes, @Nullable ClickHouseBaseline clic
    * One target and its measured value.
    *
    * @param title the case and the metric, with the unit
-   * @param wanted the target value: a minimum, or a maximum when {@code atMost} is set
-   * @param atMost whether {@code wanted} is a maximum
+   * @param target the target value: a minimum, or a maximum when {@code atMost} is set
+   * @param atMost whether {@code target} is a maximum
    * @param reached the measured value
    */
-  record Target(String title, double wanted, boolean atMost, double reached) {
+  record Target(String title, double target, boolean atMost, double reached) {
     boolean isReached() {
-      return atMost ? reached <= wanted : reached >= wanted;
+      return atMost ? reached <= target : reached >= target;
     }
 
     /** Returns the cells of a table row: metric, target, measured value, and yes or no. */
     List<String> cells() {
       return List.of(
           title,
-          (atMost ? "at most " : "") + text(wanted),
+          (atMost ? "at most " : "") + text(target),
           text(reached),
           isReached() ? "yes" : "no");
     }
@@ -89,25 +89,25 @@ record Targets(Map<Case, CaseResult> outcomes, @Nullable ClickHouseBaseline clic
       List<Target> targets,
       Case benchmarkCase,
       String metric,
-      double wanted,
+      double target,
       ToDoubleFunction<CaseResult> reached) {
-    add(targets, benchmarkCase, metric, wanted, false, reached);
+    add(targets, benchmarkCase, metric, target, false, reached);
   }
 
   private void atMost(
       List<Target> targets,
       Case benchmarkCase,
       String metric,
-      double wanted,
+      double target,
       ToDoubleFunction<CaseResult> reached) {
-    add(targets, benchmarkCase, metric, wanted, true, reached);
+    add(targets, benchmarkCase, metric, target, true, reached);
   }
 
   private void add(
       List<Target> targets,
       Case benchmarkCase,
       String metric,
-      double wanted,
+      double target,
       boolean atMost,
       ToDoubleFunction<CaseResult> reached) {
     var caseResult = outcomes.get(benchmarkCase);
@@ -115,7 +115,7 @@ record Targets(Map<Case, CaseResult> outcomes, @Nullable ClickHouseBaseline clic
       targets.add(
           new Target(
               benchmarkCase.title + ": " + metric,
-              wanted,
+              target,
               atMost,
               reached.applyAsDouble(caseResult)));
     }

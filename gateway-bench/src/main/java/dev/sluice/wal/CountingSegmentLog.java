@@ -56,7 +56,7 @@ final class CountingSegmentLog implements AutoCloseable {
 
   FramePosition append(Frame frame) {
     return switch (log.append(frame, true).toCompletableFuture().join()) {
-      case FrameWriteResult.Written(var position) -> position;
+      case FrameWriteResult.FrameWritten(var position) -> position;
       case FrameWriteResult.Failed(_, var reason) -> throw new IllegalStateException(reason);
     };
   }

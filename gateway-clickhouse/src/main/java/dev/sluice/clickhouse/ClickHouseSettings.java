@@ -52,16 +52,20 @@ public record ClickHouseSettings(
     requireNonNull(database, "database");
     requireNonNull(indexes, "indexes");
     if (insertTimeout.toSeconds() < 1) {
-      throw new IllegalArgumentException("insert-timeout is " + insertTimeout + ", minimum is 1s");
+      throw new IllegalArgumentException(
+          "insert-timeout is " + insertTimeout + ", must be at least 1s");
     }
     if (queryTimeout.toSeconds() < 1) {
-      throw new IllegalArgumentException("query-timeout is " + queryTimeout + ", minimum is 1s");
+      throw new IllegalArgumentException(
+          "query-timeout is " + queryTimeout + ", must be at least 1s");
     }
     if (maxInsertBytes < MIB) {
-      throw new IllegalArgumentException("max-insert is " + maxInsertBytes + ", minimum 1M");
+      throw new IllegalArgumentException(
+          "max-insert is " + maxInsertBytes + ", must be at least 1MB");
     }
     if (retention != null && retention.toSeconds() < 1) {
-      throw new IllegalArgumentException("retention is " + retention + ", minimum is 1s, or unset");
+      throw new IllegalArgumentException(
+          "retention is " + retention + ", must be at least 1s or unset");
     }
   }
 

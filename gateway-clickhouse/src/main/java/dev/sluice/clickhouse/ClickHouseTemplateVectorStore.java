@@ -35,15 +35,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ClickHouseTemplateVectorStore implements TemplateVectorStore {
   /**
-   * Maximum number of rows that are compared exhaustively, which takes a few milliseconds of one
-   * core; the index is not much faster for so few rows.
+   * Maximum number of rows that are compared exhaustively: the result is exact, and the index saves
+   * little time for so few rows; measured; see docs/search.md.
    */
   private static final long MAX_EXHAUSTIVE_ROWS = 20_000;
 
   /**
    * Number of candidates that the HNSW index keeps during a search ({@code ef} of Malkov and
    * Yashunin, "Efficient and robust approximate nearest neighbor search", 2016). The default of
-   * ClickHouse, 256, misses more of the nearest vectors and is hardly faster; measured, see
+   * ClickHouse misses more of the nearest vectors and is hardly faster; measured; see
    * docs/search.md.
    */
   private static final int HNSW_CANDIDATES = 1_000;

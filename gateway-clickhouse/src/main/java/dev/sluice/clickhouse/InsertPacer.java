@@ -26,11 +26,11 @@ import org.slf4j.LoggerFactory;
  *   30 s                          for p &gt;= d
  * </pre>
  *
- * <p>A part costs some milliseconds even with few rows, and an insert creates one part for each day
- * in it. So a delivery lingers 50 ms for each part but the first that the last delivery created, up
- * to five seconds: records of many days arrive in fewer inserts, and records of one day are not
- * delayed. A full delivery does not linger, so that a backlog of many days is stored at full speed.
- * See ADR 0025.
+ * <p>A part costs CPU time even with few rows, and an insert creates one part for each day in it.
+ * So a delivery lingers for each part but the first that the last delivery created, up to a limit:
+ * records of many days arrive in fewer inserts, and records of one day are not delayed. A full
+ * delivery does not linger, so that a backlog of many days is stored at full speed. Measured; see
+ * ADR 0025.
  *
  * <p>Safe for use by many threads.
  */
@@ -47,8 +47,8 @@ final class InsertPacer {
   private static final Duration QUERY_TIMEOUT = Duration.ofSeconds(1);
 
   /**
-   * Linger for each part: about five times the CPU time of a part with its first merge; measured,
-   * see ADR 0025.
+   * Linger for each part: several times the CPU time of a part with its first merge; measured; see
+   * ADR 0025.
    */
   private static final Duration LINGER_PER_PART = Duration.ofMillis(50);
 

@@ -54,8 +54,8 @@ final class LogQuery {
           .formatted(SORTED_END);
 
   /**
-   * Maximum number of rows of a lookup in the text index: if there are more matches, the lookup was
-   * in vain.
+   * Maximum number of rows of a lookup in the text index; with more matches, the table is read in
+   * its order instead.
    */
   private static final int MAX_INDEX_LOOKUP_ROWS = 1_000;
 
@@ -94,7 +94,7 @@ final class LogQuery {
     }
     var where = whereBetween(query.filter(), 0, Long.MAX_VALUE);
     // One thread: most of the time is spent in the index, so that a second thread costs CPU and
-    // saves no time; measured.
+    // saves no time; measured; see docs/search.md.
     return where == null
         ? null
         : new LogQuery(

@@ -28,7 +28,7 @@ final class SchemaMigrator {
 
   /**
    * Time that a text outlives the logs that refer to it: one day, since LastSeen is exact to the
-   * day of receipt, and one day in reserve.
+   * receive day, and one day in reserve.
    */
   private static final Duration TEXT_RETENTION_MARGIN = Duration.ofDays(2);
 

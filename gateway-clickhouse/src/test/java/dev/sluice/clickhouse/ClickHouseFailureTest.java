@@ -224,7 +224,9 @@ final class ClickHouseFailureTest {
     return DeliverySlice.of(new Delivery(token, batches, redelivered));
   }
 
-  private void awaitResult(StoreResult wanted, String token) {
-    await().atMost(Duration.ofSeconds(60)).until(() -> store.store(token, batches).equals(wanted));
+  private void awaitResult(StoreResult expected, String token) {
+    await()
+        .atMost(Duration.ofSeconds(60))
+        .until(() -> store.store(token, batches).equals(expected));
   }
 }

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.OtlpFields;
 import dev.sluice.core.otlp.OtlpWriter;
 import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.port.LogStore.StoreResult;
@@ -58,13 +59,13 @@ final class ClickHouseVolumeTest {
 
   private static byte[] recordsWithKeys(int records) {
     var out = new OtlpWriter(new ByteOutput(1 << 20));
-    int resourceLogs = out.beginMessage(1);
-    int scopeLogs = out.beginMessage(2);
+    int resourceLogs = out.beginMessage(OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS);
+    int scopeLogs = out.beginMessage(OtlpFields.RESOURCE_LOGS_SCOPE_LOGS);
     for (int i = 0; i < records; i++) {
-      int log = out.beginMessage(2);
-      out.writeFixed64(1, 1_768_464_000_000_000_000L + i);
+      int log = out.beginMessage(OtlpFields.SCOPE_LOGS_LOG_RECORDS);
+      out.writeFixed64(OtlpFields.LOG_RECORD_TIME_UNIX_NANO, 1_768_464_000_000_000_000L + i);
       for (int key = i * KEYS_PER_RECORD; key < (i + 1) * KEYS_PER_RECORD; key++) {
-        out.writeAttribute(6, "key " + key, "value " + key);
+        out.writeAttribute(OtlpFields.LOG_RECORD_ATTRIBUTES, "key " + key, "value " + key);
       }
       out.endMessage(log);
     }

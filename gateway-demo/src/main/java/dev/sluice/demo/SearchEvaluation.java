@@ -35,7 +35,7 @@ final class SearchEvaluation {
   private static final Duration POLL_INTERVAL = Duration.ofMillis(500);
   private static final JsonMapper JSON = new JsonMapper();
 
-  private final List<SearchQuery> queries;
+  private final List<EvaluationQuery> queries;
   private final Map<String, Map<String, Integer>> truths = new HashMap<>();
 
   /**
@@ -45,9 +45,9 @@ final class SearchEvaluation {
    * @param text the text of the query
    * @param service the service whose logs are searched; null for all
    */
-  private record SearchQuery(String id, String text, @Nullable String service) {}
+  private record EvaluationQuery(String id, String text, @Nullable String service) {}
 
-  private SearchEvaluation(List<SearchQuery> queries) {
+  private SearchEvaluation(List<EvaluationQuery> queries) {
     this.queries = List.copyOf(queries);
   }
 
@@ -58,7 +58,7 @@ final class SearchEvaluation {
    *     fields are ignored
    */
   static SearchEvaluation read(Path file) throws IOException, InterruptedException, UsageException {
-    var queries = new ArrayList<SearchQuery>();
+    var queries = new ArrayList<EvaluationQuery>();
     var lines = new LogFile(file);
     lines.forEach(
         (line, json) -> {
@@ -68,7 +68,7 @@ final class SearchEvaluation {
             throw lines.invalidLine(line, "has no id or no query");
           }
           var service = json.path("service").asString("");
-          queries.add(new SearchQuery(id, text, service.isEmpty() ? null : service));
+          queries.add(new EvaluationQuery(id, text, service.isEmpty() ? null : service));
         });
     return new SearchEvaluation(queries);
   }

@@ -39,7 +39,7 @@ public final class EmbeddedClickHouse implements AutoCloseable {
    * @param user the name of the user: letters, digits and underscores, not {@code default}
    * @param password the password of that user
    */
-  public record Settings(
+  public record ClickHouseEngineSettings(
       Path directory, Path cache, int httpPort, int tcpPort, String user, String password) {
 
     private static final Pattern NAME = Pattern.compile("[a-zA-Z_][a-zA-Z0-9_]*");
@@ -50,7 +50,7 @@ public final class EmbeddedClickHouse implements AutoCloseable {
      * @throws IllegalArgumentException when the name has other characters, or is {@code default},
      *     which the start-up query uses
      */
-    public Settings {
+    public ClickHouseEngineSettings {
       if (!NAME.matcher(user).matches() || user.equals("default")) {
         throw new IllegalArgumentException(
             "sluice.clickhouse.user is '%s'; it must be letters, digits and underscores, and not"
@@ -61,7 +61,7 @@ public final class EmbeddedClickHouse implements AutoCloseable {
 
     @Override
     public String toString() {
-      return "Settings[directory=%s, cache=%s, httpPort=%d, tcpPort=%d, user=%s]"
+      return "ClickHouseEngineSettings[directory=%s, cache=%s, httpPort=%d, tcpPort=%d, user=%s]"
           .formatted(directory, cache, httpPort, tcpPort, user);
     }
   }
@@ -97,11 +97,12 @@ public final class EmbeddedClickHouse implements AutoCloseable {
    *
    * @throws EngineStartException when ClickHouse cannot be started; no process is left running then
    */
-  public static EmbeddedClickHouse start(Settings settings) {
+  public static EmbeddedClickHouse start(ClickHouseEngineSettings settings) {
     return start(settings, SystemEnvironment.current());
   }
 
-  static EmbeddedClickHouse start(Settings settings, SystemEnvironment environment) {
+  static EmbeddedClickHouse start(
+      ClickHouseEngineSettings settings, SystemEnvironment environment) {
     EngineDataDir dataDir = EngineDataDir.acquire(settings.directory());
     try {
       ClickHouseLaunchSpec launchSpec =
@@ -117,7 +118,8 @@ public final class EmbeddedClickHouse implements AutoCloseable {
   }
 
   /** Returns the arguments of {@link EngineHost} that precede the arguments of ClickHouse. */
-  private static List<String> hostArguments(Settings settings, SystemEnvironment environment) {
+  private static List<String> hostArguments(
+      ClickHouseEngineSettings settings, SystemEnvironment environment) {
     if (environment.variable(ClickHouseLibrary.VARIABLE) == null) {
       Path command = environment.findExecutable("clickhouse");
       if (command != null) {
@@ -200,7 +202,7 @@ public final class EmbeddedClickHouse implements AutoCloseable {
   /** The launch procedure of this ClickHouse, the same for each restart. */
   private static final class ClickHouseLaunchSpec implements Supervisor.Engine {
 
-    private final Settings settings;
+    private final ClickHouseEngineSettings settings;
     private final SystemEnvironment environment;
     private final EngineDataDir dataDir;
     private final List<String> hostArguments;
@@ -210,7 +212,7 @@ public final class EmbeddedClickHouse implements AutoCloseable {
     private volatile int tcpPort;
 
     ClickHouseLaunchSpec(
-        Settings settings,
+        ClickHouseEngineSettings settings,
         SystemEnvironment environment,
         EngineDataDir dataDir,
         List<String> hostArguments) {

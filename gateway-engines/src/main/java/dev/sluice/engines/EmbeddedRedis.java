@@ -36,7 +36,7 @@ public final class EmbeddedRedis implements AutoCloseable {
    * @param port the port on loopback, 0 for any free port
    * @param maxMemory the memory limit in the notation of redis.conf, for example {@code 1gb}
    */
-  public record Settings(Path directory, int port, String maxMemory) {
+  public record RedisEngineSettings(Path directory, int port, String maxMemory) {
 
     private static final Pattern MEMORY = Pattern.compile("\\d+([kmg]b?)?");
 
@@ -45,7 +45,7 @@ public final class EmbeddedRedis implements AutoCloseable {
      *
      * @throws IllegalArgumentException when it is not a number with an optional unit
      */
-    public Settings {
+    public RedisEngineSettings {
       if (!MEMORY.matcher(maxMemory).matches()) {
         throw new IllegalArgumentException(
             "sluice.engines.redis.max-memory is '%s'; it must be like 512mb or 1gb"
@@ -84,11 +84,11 @@ public final class EmbeddedRedis implements AutoCloseable {
    * @throws EngineStartException when Redis cannot be started, in particular when a newer Redis
    *     wrote the data, which an older one cannot see; no process is left running then
    */
-  public static EmbeddedRedis start(Settings settings) {
+  public static EmbeddedRedis start(RedisEngineSettings settings) {
     return start(settings, SystemEnvironment.current());
   }
 
-  static EmbeddedRedis start(Settings settings, SystemEnvironment environment) {
+  static EmbeddedRedis start(RedisEngineSettings settings, SystemEnvironment environment) {
     EngineDataDir dataDir = EngineDataDir.acquire(settings.directory());
     try {
       RedisLaunchSpec launchSpec = new RedisLaunchSpec(settings, environment, dataDir);
@@ -158,7 +158,7 @@ public final class EmbeddedRedis implements AutoCloseable {
   /** The launch procedure of this Redis, the same for each restart. */
   private static final class RedisLaunchSpec implements Supervisor.Engine {
 
-    private final Settings settings;
+    private final RedisEngineSettings settings;
     private final SystemEnvironment environment;
     private final EngineDataDir dataDir;
     private final Path program;
@@ -168,7 +168,8 @@ public final class EmbeddedRedis implements AutoCloseable {
     // threads
     private volatile int port;
 
-    RedisLaunchSpec(Settings settings, SystemEnvironment environment, EngineDataDir dataDir) {
+    RedisLaunchSpec(
+        RedisEngineSettings settings, SystemEnvironment environment, EngineDataDir dataDir) {
       this.settings = settings;
       this.environment = environment;
       this.dataDir = dataDir;

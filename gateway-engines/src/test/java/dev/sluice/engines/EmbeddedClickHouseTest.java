@@ -70,7 +70,7 @@ class EmbeddedClickHouseTest {
   void start_withoutNativePort_hasNone() throws Exception {
     try (EmbeddedClickHouse http =
         EmbeddedClickHouse.start(
-            new EmbeddedClickHouse.Settings(
+            new EmbeddedClickHouse.ClickHouseEngineSettings(
                 directory.resolve("http"), EngineClients.cache(), 0, -1, "sluice", PASSWORD))) {
       assertThat(http.tcpPort()).isEqualTo(-1);
       assertThat(query(http, "SELECT getServerPort('tcp_port')")).contains("Exception");
@@ -194,9 +194,14 @@ class EmbeddedClickHouseTest {
   void settings_invalidUserName_isRejected() {
     assertThatIllegalArgumentException()
         .isThrownBy(
-            () -> new EmbeddedClickHouse.Settings(directory, directory, 0, 0, "default", "x"))
+            () ->
+                new EmbeddedClickHouse.ClickHouseEngineSettings(
+                    directory, directory, 0, 0, "default", "x"))
         .withMessageContaining("sluice.clickhouse.user is 'default'");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new EmbeddedClickHouse.Settings(directory, directory, 0, 0, "a/>", "x"));
+        .isThrownBy(
+            () ->
+                new EmbeddedClickHouse.ClickHouseEngineSettings(
+                    directory, directory, 0, 0, "a/>", "x"));
   }
 }

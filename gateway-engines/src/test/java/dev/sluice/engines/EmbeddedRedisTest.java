@@ -142,7 +142,9 @@ class EmbeddedRedisTest {
   void start_portTaken_namesTheProperty(@TempDir Path other) {
     assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(
-            () -> EmbeddedRedis.start(new EmbeddedRedis.Settings(other, engine.port(), "64mb")))
+            () ->
+                EmbeddedRedis.start(
+                    new EmbeddedRedis.RedisEngineSettings(other, engine.port(), "64mb")))
         .withMessage(
             "port %d is in use; set sluice.engines.redis.port to a free port"
                 .formatted(engine.port()));
@@ -201,7 +203,7 @@ class EmbeddedRedisTest {
   @Test
   void settings_invalidMaxMemory_isRejected() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new EmbeddedRedis.Settings(directory, 0, "1gb\nsave 1 1"))
+        .isThrownBy(() -> new EmbeddedRedis.RedisEngineSettings(directory, 0, "1gb\nsave 1 1"))
         .withMessageContaining("sluice.engines.redis.max-memory");
   }
 }

@@ -49,12 +49,13 @@ final class EngineClients {
     return root.resolve(".cache/sluice");
   }
 
-  static EmbeddedClickHouse.Settings clickHouse(Path directory) {
-    return new EmbeddedClickHouse.Settings(directory, cache(), 0, 0, "sluice", PASSWORD);
+  static EmbeddedClickHouse.ClickHouseEngineSettings clickHouse(Path directory) {
+    return new EmbeddedClickHouse.ClickHouseEngineSettings(
+        directory, cache(), 0, 0, "sluice", PASSWORD);
   }
 
-  static EmbeddedRedis.Settings redis(Path directory) {
-    return new EmbeddedRedis.Settings(directory, 0, "64mb");
+  static EmbeddedRedis.RedisEngineSettings redis(Path directory) {
+    return new EmbeddedRedis.RedisEngineSettings(directory, 0, "64mb");
   }
 
   /** Returns the text of the response, also of an error response. */
@@ -117,11 +118,11 @@ final class EngineClients {
       if (!password.isEmpty()) {
         send(socket, lines, "AUTH " + password);
       }
-      String answer = "";
+      String body = "";
       for (String command : commands) {
-        answer = send(socket, lines, command);
+        body = send(socket, lines, command);
       }
-      return answer;
+      return body;
     }
   }
 

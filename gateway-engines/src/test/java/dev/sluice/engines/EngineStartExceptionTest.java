@@ -78,7 +78,7 @@ class EngineStartExceptionTest {
           .isThrownBy(
               () ->
                   EmbeddedClickHouse.start(
-                      new EmbeddedClickHouse.Settings(
+                      new EmbeddedClickHouse.ClickHouseEngineSettings(
                           directory, EngineClients.cache(), port, 0, "sluice", "x")))
           .withMessage(
               "port %d is in use; set sluice.engines.clickhouse.http-port to a free port"
@@ -87,7 +87,7 @@ class EngineStartExceptionTest {
           .isThrownBy(
               () ->
                   EmbeddedClickHouse.start(
-                      new EmbeddedClickHouse.Settings(
+                      new EmbeddedClickHouse.ClickHouseEngineSettings(
                           directory, EngineClients.cache(), 0, port, "sluice", "x")))
           .withMessage(
               "port %d is in use; set sluice.engines.clickhouse.tcp-port to a free port"

@@ -128,7 +128,7 @@ class GatewayDeathTest {
 
     try (EmbeddedRedis next =
         EmbeddedRedis.start(
-            new EmbeddedRedis.Settings(directory.resolve("redis"), redisPort, "64mb"))) {
+            new EmbeddedRedis.RedisEngineSettings(directory.resolve("redis"), redisPort, "64mb"))) {
       assertThat(redis.isAlive()).isFalse();
       assertThat(next.port()).isEqualTo(redisPort);
     }

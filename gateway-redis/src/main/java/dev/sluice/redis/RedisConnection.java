@@ -154,7 +154,7 @@ final class RedisConnection implements AutoCloseable {
     if (cause instanceof TimeoutException) {
       return "Redis did not reply within " + timeout.toMillis() + " ms";
     }
-    var root = cause; // Lettuce's own message is "Unable to connect"; its root cause says why
+    var root = cause; // Lettuce's own message is "Unable to connect"; its root cause has the reason
     while (root.getCause() != null) {
       root = root.getCause();
     }

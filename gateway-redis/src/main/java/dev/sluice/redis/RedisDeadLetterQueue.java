@@ -21,10 +21,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The dead letters of all shards, in one stream {@code {prefix:shard}:dead} for each shard. A
- * stream entry has the fields {@code i}, the id of the log in hexadecimal; {@code d}, its day of
- * receipt in days since 1970 in UTC; {@code r}, the reason; {@code a}, the time when it became a
- * dead letter in Unix milliseconds; and {@code e}, the log as {@link LogBatchCodec} encodes it.
- * {@link Script#ACK} adds the entries.
+ * stream entry has the fields {@code i}, the id of the log in hexadecimal; {@code d}, its receive
+ * day in days since 1970 in UTC; {@code r}, the reason; {@code a}, the time when it became a dead
+ * letter in Unix milliseconds; and {@code e}, the log as {@link LogBatchCodec} encodes it. {@link
+ * Script#ACK} adds the entries.
  *
  * <p>A dead letter that this release cannot decode is omitted from the list and logged with its id.
  */
@@ -66,12 +66,12 @@ final class RedisDeadLetterQueue implements DeadLetterQueue {
   /** Maximum number of dead letters in one reply: one dead letter can be a large log. */
   private static final int PAGE_SIZE = 64;
 
-  private final RedisSpool.Settings settings;
+  private final RedisSpool.RedisSpoolSettings settings;
   private final List<ShardKeys> shards;
   private final RedisConnection connection;
 
   RedisDeadLetterQueue(
-      RedisSpool.Settings settings, List<ShardKeys> shards, RedisConnection connection) {
+      RedisSpool.RedisSpoolSettings settings, List<ShardKeys> shards, RedisConnection connection) {
     this.settings = settings;
     this.shards = shards;
     this.connection = connection;
@@ -196,8 +196,8 @@ final class RedisDeadLetterQueue implements DeadLetterQueue {
   /**
    * {@inheritDoc}
    *
-   * @throws IllegalArgumentException when the log is not one record with the id and the day of
-   *     receipt of the dead letter
+   * @throws IllegalArgumentException when the log is not one record with the id and the receive day
+   *     of the dead letter
    */
   @Override
   public boolean replay(String id, LogBatch log) {
@@ -221,7 +221,7 @@ final class RedisDeadLetterQueue implements DeadLetterQueue {
             .orElse(0L);
     if (replayed < 0) {
       throw new IllegalArgumentException(
-          "dead letter %s has another log id than %s, or another day of receipt"
+          "dead letter %s has another log id than %s, or another receive day"
               .formatted(id, log.firstId().toHex()));
     }
     return replayed == 1;

@@ -28,12 +28,12 @@ final class RedisIdempotencyStore {
         Function<StatefulRedisConnection<byte[], byte[]>, CompletableFuture<T>> step);
   }
 
-  private final RedisSpool.Settings settings;
+  private final RedisSpool.RedisSpoolSettings settings;
   private final List<ShardKeys> shards;
   private final RetryingSender sender;
 
   RedisIdempotencyStore(
-      RedisSpool.Settings settings, List<ShardKeys> shards, RetryingSender sender) {
+      RedisSpool.RedisSpoolSettings settings, List<ShardKeys> shards, RetryingSender sender) {
     this.settings = settings;
     this.shards = shards;
     this.sender = sender;
@@ -65,7 +65,7 @@ final class RedisIdempotencyStore {
       case 1 -> new ClaimResult.Granted(claim);
       case 2 -> new ClaimResult.Completed();
       case 3 -> new ClaimResult.InProgress();
-      case 4 -> new ClaimResult.KeyReused();
+      case 4 -> new ClaimResult.IdempotencyKeyReused();
       default -> throw new IllegalStateException("unknown result of key_claim.lua: " + state);
     };
   }

@@ -44,9 +44,9 @@ import org.jspecify.annotations.Nullable;
  * (see {@link #newConsumer}) use too.
  *
  * <p>Each shard is a stream {@code {prefix:shard}:logs}, read by one consumer group. A stream entry
- * has the fields {@code n}, the number of records; {@code d}, their day of receipt in days since
- * 1970 in UTC; {@code e}, the batch as {@link LogBatchCodec} encodes it; and {@code a} when the
- * records may be in the store already. The other keys of a shard have the same prefix:
+ * has the fields {@code n}, the number of records; {@code d}, their receive day in days since 1970
+ * in UTC; {@code e}, the batch as {@link LogBatchCodec} encodes it; and {@code a} when the records
+ * may be in the store already. The other keys of a shard have the same prefix:
  *
  * <ul>
  *   <li>{@code ledger}: counts that cannot be computed from the entries.
@@ -86,7 +86,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
    * @param commandTimeout maximum time for one reply of Redis, at least 1 ms
    * @param appendSettings the settings of durability and deduplication of appends
    */
-  public record Settings(
+  public record RedisSpoolSettings(
       String url,
       int shards,
       String prefix,
@@ -98,7 +98,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
       Duration commandTimeout,
       AppendSettings appendSettings) {
 
-    public Settings {
+    public RedisSpoolSettings {
       if (shards < 1) {
         throw new IllegalArgumentException("shards is " + shards + ", must be positive");
       }
@@ -119,8 +119,8 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
     }
 
     /** Returns the default settings: one shard, key prefix and group {@code sluice}. */
-    public static Settings of(String url, String instance) {
-      return new Settings(
+    public static RedisSpoolSettings of(String url, String instance) {
+      return new RedisSpoolSettings(
           url,
           1,
           "sluice",
@@ -149,7 +149,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
     /** Omits the URL, which may contain a password. */
     @Override
     public String toString() {
-      return ("Settings[shards=%d, prefix=%s, group=%s, instance=%s, %s, deadLetters=%d,"
+      return ("RedisSpoolSettings[shards=%d, prefix=%s, group=%s, instance=%s, %s, deadLetters=%d,"
               + " consumerIdleTimeout=%s, commandTimeout=%s, %s]")
           .formatted(
               shards,
@@ -193,8 +193,8 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
         throw new IllegalArgumentException(
             "idempotency-keys is " + idempotencyKeys + ", must be positive");
       }
-      Settings.requireMillisecond("append-timeout", timeout);
-      Settings.requireMillisecond("idempotency-retention", idempotencyRetention);
+      RedisSpoolSettings.requireMillisecond("append-timeout", timeout);
+      RedisSpoolSettings.requireMillisecond("idempotency-retention", idempotencyRetention);
     }
 
     /** Returns the minimum retention of an append id: ten timeouts, at least two minutes. */
@@ -232,7 +232,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   private static final Duration RETRY_AFTER_UNREACHABLE = Duration.ofSeconds(1);
   private static final Duration RETRY_AFTER_ERROR_REPLY = Duration.ofSeconds(5);
 
-  private final Settings settings;
+  private final RedisSpoolSettings settings;
   private final InstantSource clock;
   private final ClientResources resources;
   private final RedisClient client;
@@ -256,7 +256,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   /**
    * @param clock the clock that gives the age of entries, whose ids contain the time of Redis
    */
-  public RedisSpool(Settings settings, InstantSource clock) {
+  public RedisSpool(RedisSpoolSettings settings, InstantSource clock) {
     this.settings = settings;
     this.clock = clock;
     this.shards = ShardKeys.all(settings.prefix(), settings.shards());
@@ -540,8 +540,8 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
               .thenApply(
                   fields -> {
                     long appended = longValue(fields.get(0));
-                    long settled = longValue(fields.get(1));
-                    return new LedgerCounts(Math.max(0, appended - settled), settled);
+                    long delivered = longValue(fields.get(1));
+                    return new LedgerCounts(Math.max(0, appended - delivered), delivered);
                   });
       sum = sum.thenCombine(counts, LedgerCounts::plus);
     }
@@ -631,7 +631,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   }
 
   /**
-   * Counts the records of a stream by day of receipt.
+   * Counts the records of a stream by receive day.
    *
    * @param defaultRecords the number of records of an entry without the field {@code n}
    */

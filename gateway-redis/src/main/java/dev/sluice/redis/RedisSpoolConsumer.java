@@ -119,7 +119,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
   /** Time between two reads while a delivery lingers; each read costs a round trip. */
   private static final Duration LINGER_POLL_INTERVAL = Duration.ofMillis(50);
 
-  private final RedisSpool.Settings settings;
+  private final RedisSpool.RedisSpoolSettings settings;
   private final ShardKeys shardKeys;
   private final RedisConnection connection;
   private final byte[] group;
@@ -168,7 +168,10 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
   private long nextClaimCheck = System.nanoTime();
 
   RedisSpoolConsumer(
-      RedisSpool.Settings settings, ShardKeys shardKeys, int worker, RedisConnection connection) {
+      RedisSpool.RedisSpoolSettings settings,
+      ShardKeys shardKeys,
+      int worker,
+      RedisConnection connection) {
     this.settings = settings;
     this.shardKeys = shardKeys;
     this.connection = connection;
@@ -597,7 +600,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     }
     List<Object> reply =
         connection.call(
-            block.plus(settings.commandTimeout()), redis -> blockingRead(redis, block.toMillis()));
+            block.plus(settings.commandTimeout()), redis -> readBlocking(redis, block.toMillis()));
     if (reply.isEmpty() || !(reply.getFirst() instanceof List<?> stream)) {
       return new StreamPage(List.of(), false);
     }
@@ -623,7 +626,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     return new StreamEntry(id, encodedBatch, possibleDuplicate);
   }
 
-  private CompletableFuture<List<Object>> blockingRead(
+  private CompletableFuture<List<Object>> readBlocking(
       StatefulRedisConnection<byte[], byte[]> redis, long blockMillis) {
     var arguments =
         new CommandArgs<>(ByteArrayCodec.INSTANCE)

@@ -3,7 +3,7 @@
 -- KEYS: stream, ledger, dead letters, append ids by age, entry ids by append id.
 -- ARGV: group, records, maximum number of dead letters, retention of append ids in milliseconds,
 -- maximum number of append ids with an extended retention, number of entry ids, the entry ids, then
--- for each dead letter: id of the log, day of receipt, reason, time, encoded batch.
+-- for each dead letter: id of the log, receive day, reason, time, encoded batch.
 -- Returns 1; or 0, with nothing done, when the dead letters would exceed their maximum number.
 --
 -- XACK and XDEL come first: Redis does not reject them when its memory is full, and does not reject

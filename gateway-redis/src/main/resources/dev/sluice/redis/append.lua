@@ -3,7 +3,7 @@
 -- marks the idempotency key as used.
 -- KEYS: stream, ledger, append ids by age, entry ids by append id, idempotency keys, idempotency
 -- keys by age.
--- ARGV: append id, day of receipt in days since 1970, records, encoded batch, 1 when the batch may
+-- ARGV: append id, receive day in days since 1970, records, encoded batch, 1 when the batch may
 -- have been appended to another spool or be in the store already, else 0; then for an append under
 -- a claim: key, owner.
 -- Returns the entry's id, or nil when the claim no longer belongs to the owner.

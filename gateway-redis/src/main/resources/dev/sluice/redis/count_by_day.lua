@@ -1,4 +1,4 @@
--- Counts the records of a page of entries by their day of receipt. The encoded batches stay in
+-- Counts the records of a page of entries by their receive day. The encoded batches stay in
 -- Redis.
 -- KEYS: stream. ARGV: start of the range, '-' or '(' followed by an id; number of records of an
 -- entry without the field 'n'.

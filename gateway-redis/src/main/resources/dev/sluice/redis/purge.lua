@@ -1,4 +1,4 @@
--- Deletes a dead letter and counts it as purged on its day of receipt.
+-- Deletes a dead letter and counts it as purged on its receive day.
 -- KEYS: dead letters, ledger. ARGV: id of the dead letter.
 -- Returns the number of deleted dead letters, 0 or 1. XDEL comes first: Redis does not reject it
 -- when its memory is full.

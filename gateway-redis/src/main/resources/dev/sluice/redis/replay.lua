@@ -1,8 +1,8 @@
 -- Appends the record of a dead letter to the stream and deletes the dead letter.
 -- KEYS: dead letters, stream, ledger.
--- ARGV: id of the dead letter, id of the log, its day of receipt, encoded batch.
--- Returns 1; 0 when the dead letter does not exist; -1 when it has another log id or day of
--- receipt. The record is not counted as accepted a second time, but is part of the backlog until it
+-- ARGV: id of the dead letter, id of the log, its receive day, encoded batch.
+-- Returns 1; 0 when the dead letter does not exist; -1 when it has another log id or receive
+-- day. The record is not counted as accepted a second time, but is part of the backlog until it
 -- is acknowledged again.
 --
 -- XDEL comes before XADD: when memory is full, Redis rejects XADD as the first write of a script,

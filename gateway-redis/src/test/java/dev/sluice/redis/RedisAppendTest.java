@@ -45,7 +45,7 @@ class RedisAppendTest {
 
   private RedisSpool spool(Duration appendTimeout, Duration commandTimeout, int replicas) {
     return new RedisSpool(
-        new RedisSpool.Settings(
+        new RedisSpool.RedisSpoolSettings(
             "redis://:" + SharedEngines.redis().password() + "@127.0.0.1:" + proxy.port(),
             1,
             keys.prefix,
@@ -279,7 +279,8 @@ class RedisAppendTest {
   @Test
   void append_withReplicas_isAcceptedOnceReplicated(@TempDir Path folder) throws Exception {
     try (var strict = spool(Duration.ofSeconds(3), Duration.ofSeconds(2), 1);
-        var replica = EmbeddedRedis.start(new EmbeddedRedis.Settings(folder, 0, "512mb"))) {
+        var replica =
+            EmbeddedRedis.start(new EmbeddedRedis.RedisEngineSettings(folder, 0, "512mb"))) {
       var batch = LogBatches.of(1);
       assertThat(append(strict, batch))
           .isInstanceOfSatisfying(

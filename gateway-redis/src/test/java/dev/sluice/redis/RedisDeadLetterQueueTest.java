@@ -139,7 +139,7 @@ class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
   @Test
   void list_severalShards_isOrderedByTimeForAnyPageSize() throws Exception {
     var settings =
-        new RedisSpool.Settings(
+        new RedisSpool.RedisSpoolSettings(
             keys.url,
             3,
             keys.prefix,
@@ -180,7 +180,7 @@ class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
   void list_moreThanOneReply_returnsAll() throws Exception {
     var settings = keys.settings("one", LIMITS, Duration.ofMinutes(2));
     var large =
-        new RedisSpool.Settings(
+        new RedisSpool.RedisSpoolSettings(
             settings.url(),
             1,
             settings.prefix(),

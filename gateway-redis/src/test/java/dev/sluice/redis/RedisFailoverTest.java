@@ -56,7 +56,7 @@ class RedisFailoverTest {
   private final Semaphore sendPermits = new Semaphore(0);
 
   RedisFailoverTest(@TempDir Path folder) {
-    redis = EmbeddedRedis.start(new EmbeddedRedis.Settings(folder, 0, "256mb"));
+    redis = EmbeddedRedis.start(new EmbeddedRedis.RedisEngineSettings(folder, 0, "256mb"));
     keys = new RedisTestKeys(redis.url());
     primary = keys.spool(keys.settings(DELIVERY_LIMITS));
     failover =

@@ -25,8 +25,8 @@ class RedisIdempotencyStoreTest extends IdempotencyStoreContract {
   final RedisTestKeys keys = new RedisTestKeys();
   final RedisSpool spool = new RedisSpool(settings(), InstantSource.system());
 
-  private RedisSpool.Settings settings() {
-    return new RedisSpool.Settings(
+  private RedisSpool.RedisSpoolSettings settings() {
+    return new RedisSpool.RedisSpoolSettings(
         keys.url,
         1,
         keys.prefix,

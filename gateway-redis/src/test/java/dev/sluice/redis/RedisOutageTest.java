@@ -96,7 +96,7 @@ class RedisOutageTest {
   @Test
   void append_connectionLostInFlight_isAcceptedOnceWhenRedisIsBack() {
     var settings =
-        new RedisSpool.Settings(
+        new RedisSpool.RedisSpoolSettings(
             SharedEngines.redis().url(),
             1,
             keys.prefix,
@@ -227,7 +227,7 @@ class RedisOutageTest {
   @Test
   void append_wrongPassword_isUnavailableWithoutDisclosingIt() {
     var settings =
-        RedisSpool.Settings.of(
+        RedisSpool.RedisSpoolSettings.of(
             "redis://:secret-and-wrong@127.0.0.1:" + SharedEngines.redis().port(), "one");
     try (var locked = new RedisSpool(settings, InstantSource.system())) {
       var appendResult = locked.append(LogBatches.of(1)).toCompletableFuture().join();
@@ -245,7 +245,7 @@ class RedisOutageTest {
   @Test
   void append_unresponsivePeer_isResentOnANewConnectionAndStoredOnce() throws Exception {
     var settings =
-        new RedisSpool.Settings(
+        new RedisSpool.RedisSpoolSettings(
             SharedEngines.redis().url(),
             1,
             keys.prefix,
@@ -274,7 +274,8 @@ class RedisOutageTest {
   @Test
   void unavailableReason_unresponsivePort_returnsWithinTheTimeout() throws Exception {
     try (var silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      var settings = RedisSpool.Settings.of("redis://127.0.0.1:" + silent.getLocalPort(), "one");
+      var settings =
+          RedisSpool.RedisSpoolSettings.of("redis://127.0.0.1:" + silent.getLocalPort(), "one");
       try (var unreachable = new RedisSpool(settings, InstantSource.system())) {
         long start = System.nanoTime();
 
@@ -288,7 +289,7 @@ class RedisOutageTest {
 
   @Test
   void construct_noRedis_connectsLazily() {
-    var settings = RedisSpool.Settings.of("redis://127.0.0.1:1", "one");
+    var settings = RedisSpool.RedisSpoolSettings.of("redis://127.0.0.1:1", "one");
     long start = System.nanoTime();
 
     new RedisSpool(settings, InstantSource.system()).close();

@@ -770,7 +770,7 @@ class RedisSpoolConsumerTest {
     var settings = keys.settings(LIMITS);
     var three =
         new RedisSpool(
-            new RedisSpool.Settings(
+            new RedisSpool.RedisSpoolSettings(
                 settings.url(),
                 3,
                 settings.prefix(),

@@ -12,9 +12,9 @@ class RedisSpoolSettingsTest {
 
   @Test
   void of_urlAndInstance_hasTheDefaults() {
-    assertThat(RedisSpool.Settings.of(URL, "one"))
+    assertThat(RedisSpool.RedisSpoolSettings.of(URL, "one"))
         .isEqualTo(
-            new RedisSpool.Settings(
+            new RedisSpool.RedisSpoolSettings(
                 URL,
                 1,
                 "sluice",
@@ -50,14 +50,14 @@ class RedisSpoolSettingsTest {
     assertRejected("linger", () -> new SpoolConsumer.DeliveryLimits(1, 1, minute.negated()));
   }
 
-  private static RedisSpool.Settings settings(
+  private static RedisSpool.RedisSpoolSettings settings(
       String url,
       int shards,
       String prefix,
       String instance,
       Duration consumerIdleTimeout,
       Duration commandTimeout) {
-    return new RedisSpool.Settings(
+    return new RedisSpool.RedisSpoolSettings(
         url,
         shards,
         prefix,
@@ -70,8 +70,8 @@ class RedisSpoolSettingsTest {
         RedisSpool.AppendSettings.DEFAULT);
   }
 
-  private static RedisSpool.Settings withDeadLetters(int deadLetters) {
-    return new RedisSpool.Settings(
+  private static RedisSpool.RedisSpoolSettings withDeadLetters(int deadLetters) {
+    return new RedisSpool.RedisSpoolSettings(
         URL,
         1,
         "p",

@@ -33,13 +33,13 @@ final class RedisTestKeys implements AutoCloseable {
     connection = client.connect(ByteArrayCodec.INSTANCE);
   }
 
-  RedisSpool.Settings settings(SpoolConsumer.DeliveryLimits deliveryLimits) {
+  RedisSpool.RedisSpoolSettings settings(SpoolConsumer.DeliveryLimits deliveryLimits) {
     return settings("one", deliveryLimits, Duration.ofMinutes(2));
   }
 
-  RedisSpool.Settings settings(
+  RedisSpool.RedisSpoolSettings settings(
       String instance, SpoolConsumer.DeliveryLimits deliveryLimits, Duration consumerIdleTimeout) {
-    return new RedisSpool.Settings(
+    return new RedisSpool.RedisSpoolSettings(
         url,
         1,
         prefix,
@@ -52,7 +52,7 @@ final class RedisTestKeys implements AutoCloseable {
         RedisSpool.AppendSettings.DEFAULT);
   }
 
-  RedisSpool spool(RedisSpool.Settings settings) {
+  RedisSpool spool(RedisSpool.RedisSpoolSettings settings) {
     return new RedisSpool(settings, InstantSource.system());
   }
 

@@ -47,9 +47,9 @@ public abstract class DeadLetterQueueContract {
     var delivery = consumer().poll(TIMEOUT).orElseThrow();
     var letters = newDeadLetters(3);
 
-    boolean settled = consumer().ack(delivery, letters);
+    boolean acked = consumer().ack(delivery, letters);
 
-    assertThat(settled).isTrue();
+    assertThat(acked).isTrue();
     assertDeadLetters(deadLetterQueue().list(null, 10), letters);
     assertThat(consumer().poll(Duration.ZERO)).isEmpty();
   }

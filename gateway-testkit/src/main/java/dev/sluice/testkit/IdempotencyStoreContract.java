@@ -37,7 +37,7 @@ public abstract class IdempotencyStoreContract {
     claimGranted(KEY);
 
     assertThat(claim(KEY)).isEqualTo(new ClaimResult.InProgress());
-    assertThat(claim(OTHER_REQUEST)).isEqualTo(new ClaimResult.KeyReused());
+    assertThat(claim(OTHER_REQUEST)).isEqualTo(new ClaimResult.IdempotencyKeyReused());
   }
 
   @Test
@@ -67,7 +67,7 @@ public abstract class IdempotencyStoreContract {
     assertThat(append(LogBatches.of(3), claim)).isInstanceOf(AppendResult.Accepted.class);
 
     assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
-    assertThat(claim(OTHER_REQUEST)).isEqualTo(new ClaimResult.KeyReused());
+    assertThat(claim(OTHER_REQUEST)).isEqualTo(new ClaimResult.IdempotencyKeyReused());
     assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(3, 3, 0, 0, 0));
   }
 

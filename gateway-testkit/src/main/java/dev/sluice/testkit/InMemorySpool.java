@@ -172,7 +172,8 @@ public final class InMemorySpool
         return Optional.empty();
       }
       boolean same = claimState.request().equals(key.requestDigest());
-      return Optional.of(same ? new ClaimResult.Completed() : new ClaimResult.KeyReused());
+      return Optional.of(
+          same ? new ClaimResult.Completed() : new ClaimResult.IdempotencyKeyReused());
     } finally {
       lock.unlock();
     }
@@ -183,7 +184,7 @@ public final class InMemorySpool
     if (claimState != null
         && (claimState.completed() || clock.instant().isBefore(claimState.expiresAt()))) {
       if (!claimState.request().equals(key.requestDigest())) {
-        return new ClaimResult.KeyReused();
+        return new ClaimResult.IdempotencyKeyReused();
       }
       return claimState.completed() ? new ClaimResult.Completed() : new ClaimResult.InProgress();
     }
@@ -417,18 +418,18 @@ public final class InMemorySpool
   }
 
   private static List<Entry> take(Deque<Entry> from, long recordLimit, long byteLimit) {
-    var taken = new ArrayList<Entry>();
+    var entries = new ArrayList<Entry>();
     long records = 0;
     long bytes = 0;
     for (var entry = from.peek(); entry != null; entry = from.peek()) {
       records += entry.batch().records();
       bytes += entry.batch().payload().retainedBytes();
-      if (!taken.isEmpty() && (records > recordLimit || bytes > byteLimit)) {
+      if (!entries.isEmpty() && (records > recordLimit || bytes > byteLimit)) {
         break;
       }
-      taken.add(from.remove());
+      entries.add(from.remove());
     }
-    return taken;
+    return entries;
   }
 
   @Override

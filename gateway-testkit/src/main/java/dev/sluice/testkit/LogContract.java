@@ -143,8 +143,8 @@ abstract class LogContract {
       return this;
     }
 
-    QueryBuilder attributes(Map<String, String> wanted) {
-      wanted.forEach((key, value) -> attributes.add(AttributeCondition.equal(key, value)));
+    QueryBuilder attributes(Map<String, String> required) {
+      required.forEach((key, value) -> attributes.add(AttributeCondition.equal(key, value)));
       return this;
     }
 

@@ -52,7 +52,8 @@ public final class SharedEngines {
 
   private static final class Redis {
     static final EmbeddedRedis ENGINE =
-        EmbeddedRedis.start(new EmbeddedRedis.Settings(createDirectory("redis"), 0, "512mb"));
+        EmbeddedRedis.start(
+            new EmbeddedRedis.RedisEngineSettings(createDirectory("redis"), 0, "512mb"));
 
     static {
       Runtime.getRuntime().addShutdownHook(new Thread(ENGINE::close));
@@ -62,7 +63,7 @@ public final class SharedEngines {
   private static final class ClickHouse {
     static final EmbeddedClickHouse ENGINE =
         EmbeddedClickHouse.start(
-            new EmbeddedClickHouse.Settings(
+            new EmbeddedClickHouse.ClickHouseEngineSettings(
                 createDirectory("clickhouse"), cacheDirectory(), 0, 0, "sluice", "sluice"));
 
     static {

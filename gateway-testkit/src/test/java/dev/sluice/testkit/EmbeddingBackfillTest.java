@@ -42,7 +42,7 @@ class EmbeddingBackfillTest {
     private long backlog = -1;
 
     @Override
-    public void recordEmbedded(Duration took) {
+    public void recordEmbedded(Duration duration) {
       embedded++;
     }
 
@@ -260,14 +260,14 @@ class EmbeddingBackfillTest {
       storeLog("disk " + i, "web", "disk");
     }
     embedder.setRemote();
-    var took = new ArrayList<Duration>();
+    var durations = new ArrayList<Duration>();
 
-    backfill(embedder).embedNextPage(took::add);
+    backfill(embedder).embedNextPage(durations::add);
 
     assertThat(vectors.backlog(EMBEDDING_VERSION, TENANT)).isZero();
     assertThat(embedder.calls()).isEqualTo(2);
     assertThat(metrics.embedded).isEqualTo(128);
-    assertThat(took).as("samples are looked up before each batch").hasSize(2);
+    assertThat(durations).as("samples are looked up before each batch").hasSize(2);
   }
 
   @Test
@@ -276,12 +276,12 @@ class EmbeddingBackfillTest {
       template("disk " + i, null);
       storeLog("disk " + i, "web", "disk");
     }
-    var took = new ArrayList<Duration>();
+    var durations = new ArrayList<Duration>();
 
-    backfill(embedder).embedNextPage(took::add);
+    backfill(embedder).embedNextPage(durations::add);
 
     assertThat(embedder.calls()).isEqualTo(64);
-    assertThat(took).hasSize(64).allSatisfy(each -> assertThat(each).isPositive());
+    assertThat(durations).hasSize(64).allSatisfy(each -> assertThat(each).isPositive());
   }
 
   @Test

@@ -475,7 +475,7 @@ final class FailoverSpoolTest {
     append(LogBatches.of(1)).join();
 
     assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
-    assertThat(claim(OTHER)).isEqualTo(new ClaimResult.KeyReused());
+    assertThat(claim(OTHER)).isEqualTo(new ClaimResult.IdempotencyKeyReused());
     clock.advance(RETENTION);
     assertThat(claim(OTHER)).isInstanceOf(ClaimResult.Granted.class);
   }
@@ -543,7 +543,7 @@ final class FailoverSpoolTest {
     var claim = (ClaimResult.Granted) fallback.claim(KEY).toCompletableFuture().join();
     receipt(fallback.append(LogBatches.of(1), claim.claim()).toCompletableFuture());
 
-    assertThat(claim(OTHER)).isEqualTo(new ClaimResult.KeyReused());
+    assertThat(claim(OTHER)).isEqualTo(new ClaimResult.IdempotencyKeyReused());
     assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
     assertThat(primary.calls).hasValue(0);
   }
@@ -709,9 +709,9 @@ final class FailoverSpoolTest {
   }
 
   private static Receipt receipt(CompletableFuture<AppendResult> appended) {
-    var answer = appended.orTimeout(30, TimeUnit.SECONDS).join();
-    assertThat(answer).isInstanceOf(AppendResult.Accepted.class);
-    return ((AppendResult.Accepted) answer).receipt();
+    var appendResult = appended.orTimeout(30, TimeUnit.SECONDS).join();
+    assertThat(appendResult).isInstanceOf(AppendResult.Accepted.class);
+    return ((AppendResult.Accepted) appendResult).receipt();
   }
 
   private static List<UUID> ids(Delivery delivery) {

@@ -67,16 +67,16 @@ class MergedTemplateReaderTest {
   }
 
   /** Returns the template id that is shown for each log. */
-  private List<@Nullable UUID> templateIds(String... wanted) throws InterruptedException {
-    return reader.read(new Query(filter(wanted), 100, null)).logs().stream()
+  private List<@Nullable UUID> templateIds(String... templates) throws InterruptedException {
+    return reader.read(new Query(filter(templates), 100, null)).logs().stream()
         .sorted((one, other) -> one.id().compareTo(other.id()))
         .<@Nullable UUID>map(StoredLog::templateId)
         .toList();
   }
 
-  private static LogFilter filter(String... wanted) {
+  private static LogFilter filter(String... templates) {
     var filter = LogFilter.of("default");
-    Stream.of(wanted).map(ContentId::of).forEach(filter::template);
+    Stream.of(templates).map(ContentId::of).forEach(filter::template);
     return filter.build();
   }
 

@@ -128,7 +128,7 @@ class SemanticSearchTest {
 
   private static final class NoopEmbeddingMetrics implements EmbeddingMetrics {
     @Override
-    public void recordEmbedded(Duration took) {}
+    public void recordEmbedded(Duration duration) {}
 
     @Override
     public void recordFailure() {}

@@ -157,7 +157,7 @@ final class ConsumerState {
    * Counts a frame of the log. Frames are passed in the order of their positions.
    *
    * @param append the append id of the frame; null when the frame is unreadable
-   * @param day the day of receipt of its records
+   * @param day the receive day of its records
    */
   synchronized void count(
       FramePosition position, @Nullable UUID append, LocalDate day, int records) {

@@ -254,7 +254,7 @@ final class ConsumerStateJournal implements AutoCloseable {
    *
    * @param append the append, which returns the reason of its failure, or null after a success
    * @return whether the dead letter existed
-   * @throws IllegalArgumentException when the log has another id or day of receipt than the dead
+   * @throws IllegalArgumentException when the log has another id or receive day than the dead
    *     letter
    */
   boolean replay(long id, LogBatch log, Supplier<@Nullable String> append) throws IOException {
@@ -266,7 +266,7 @@ final class ConsumerStateJournal implements AutoCloseable {
       if (!log.firstId().equals(deadLetter.log().firstId())
           || !log.day().equals(deadLetter.log().day())) {
         throw new IllegalArgumentException(
-            "dead letter %d has another log id than %s, or another day of receipt"
+            "dead letter %d has another log id than %s, or another receive day"
                 .formatted(id, log.firstId().toHex()));
       }
       write(new JournalEvent.ReplayStarted(id, log.appendId()));

@@ -168,7 +168,7 @@ final class DedupingAppender implements AutoCloseable {
       SegmentLog.FrameWriteResult frameWriteResult, WalEntry entry, @Nullable Claim claim) {
     var batch = entry.batch();
     return switch (frameWriteResult) {
-      case SegmentLog.FrameWriteResult.Written(var position) -> {
+      case SegmentLog.FrameWriteResult.FrameWritten(var position) -> {
         consumerState.count(position, batch.appendId(), batch.day(), batch.records());
         if (claim != null) {
           idempotencyKeyTable.complete(

@@ -32,7 +32,7 @@ final class IdempotencyKeyTable {
   private record PendingClaim(UUID owner, UUID request, Instant until, boolean appending) {}
 
   /** A used key, with the digest of its request and the receive time. */
-  private record Completion(UUID request, Instant at) {}
+  private record CompletedKeyAt(UUID request, Instant at) {}
 
   private final int capacity;
   private final Duration retention;
@@ -42,7 +42,7 @@ final class IdempotencyKeyTable {
   private final Map<UUID, PendingClaim> claims = new LinkedHashMap<>();
 
   /** Used keys by digest, oldest first. */
-  private final Map<UUID, Completion> completedKeys = new LinkedHashMap<>();
+  private final Map<UUID, CompletedKeyAt> completedKeys = new LinkedHashMap<>();
 
   IdempotencyKeyTable(int capacity, Duration retention, InstantSource clock) {
     this.capacity = capacity;
@@ -61,7 +61,7 @@ final class IdempotencyKeyTable {
     if (pending != null && (pending.appending() || now.isBefore(pending.until()))) {
       return pending.request().equals(key.requestDigest())
           ? new ClaimResult.InProgress()
-          : new ClaimResult.KeyReused();
+          : new ClaimResult.IdempotencyKeyReused();
     }
     if (claims.size() >= capacity) {
       return new ClaimResult.Unavailable(
@@ -77,12 +77,12 @@ final class IdempotencyKeyTable {
   /** See {@link IdempotencyStore#cachedResult}. */
   synchronized Optional<ClaimResult> completedKey(IdempotencyStore.IdempotencyKey key) {
     evict(clock.instant());
-    var completion = completedKeys.get(key.digest());
-    if (completion == null) {
+    var completedKeyAt = completedKeys.get(key.digest());
+    if (completedKeyAt == null) {
       return Optional.empty();
     }
-    boolean same = completion.request().equals(key.requestDigest());
-    return Optional.of(same ? new ClaimResult.Completed() : new ClaimResult.KeyReused());
+    boolean same = completedKeyAt.request().equals(key.requestDigest());
+    return Optional.of(same ? new ClaimResult.Completed() : new ClaimResult.IdempotencyKeyReused());
   }
 
   /** Removes expired claims, and the oldest keys that are too old or above the capacity. */
@@ -146,7 +146,7 @@ final class IdempotencyKeyTable {
   synchronized void complete(JournalEvent.CompletedKey key) {
     claims.remove(key.digest());
     completedKeys.remove(key.digest());
-    completedKeys.put(key.digest(), new Completion(key.request(), key.at()));
+    completedKeys.put(key.digest(), new CompletedKeyAt(key.request(), key.at()));
     evict(clock.instant());
   }
 
@@ -161,8 +161,10 @@ final class IdempotencyKeyTable {
   synchronized List<JournalEvent.CompletedKey> completedKeys() {
     var keys = new ArrayList<JournalEvent.CompletedKey>(completedKeys.size());
     completedKeys.forEach(
-        (digest, completion) ->
-            keys.add(new JournalEvent.CompletedKey(digest, completion.request(), completion.at())));
+        (digest, completedKeyAt) ->
+            keys.add(
+                new JournalEvent.CompletedKey(
+                    digest, completedKeyAt.request(), completedKeyAt.at())));
     return keys;
   }
 }

@@ -71,7 +71,7 @@ sealed interface JournalEvent {
    * @param letters the new dead letters
    * @param keys the idempotency keys of the entries
    * @param replayed append ids of the replays in the delivery
-   * @param accepted total number of accepted records by day of receipt; unchanged days are omitted
+   * @param accepted total number of accepted records by receive day; unchanged days are omitted
    * @param counted the last frame included in {@code accepted}
    */
   @JsonInclude(JsonInclude.Include.NON_EMPTY)
@@ -97,7 +97,7 @@ sealed interface JournalEvent {
    *
    * @param position the position of the frame
    * @param append its append id; null when the frame cannot be decoded
-   * @param day the day of receipt of its records; the day of its segment when that is unknown
+   * @param day the receive day of its records; the day of its segment when that is unknown
    * @param receivedNanos the receive time in nanoseconds since 1970; the time of its earliest
    *     record when that is unknown
    * @param records number of its records
@@ -148,7 +148,7 @@ sealed interface JournalEvent {
    * A damaged frame is quarantined.
    *
    * @param position the position of the frame
-   * @param day the day of receipt of its records; the day of its segment when that is unknown
+   * @param day the receive day of its records; the day of its segment when that is unknown
    * @param records number of its records
    * @param copy the file with a copy of its bytes
    * @param reason the damage
@@ -166,7 +166,7 @@ sealed interface JournalEvent {
    * Dead letters are purged.
    *
    * @param letters their ids
-   * @param days number of purged dead letters by day of receipt
+   * @param days number of purged dead letters by receive day
    */
   record DeadLettersPurged(List<Long> letters, Map<LocalDate, Long> days) implements JournalEvent {
     public DeadLettersPurged {

@@ -33,7 +33,7 @@ final class SegmentLog implements AutoCloseable {
   /** The result of an append. */
   sealed interface FrameWriteResult {
     /** The frame is written, and as durable as the fsync policy requires. */
-    record Written(FramePosition position) implements FrameWriteResult {}
+    record FrameWritten(FramePosition position) implements FrameWriteResult {}
 
     /** The frame is not written, and no part of it remains in the segment. */
     record Failed(Duration retryAfter, String reason) implements FrameWriteResult {}

@@ -230,7 +230,7 @@ final class SegmentWriter implements Runnable {
     int number = segment.extent().frames() - frames.size();
     for (var frame : frames) {
       var position = segment.extent().name().position(++number);
-      completions.add(() -> queue.complete(frame, new FrameWriteResult.Written(position)));
+      completions.add(() -> queue.complete(frame, new FrameWriteResult.FrameWritten(position)));
     }
   }
 

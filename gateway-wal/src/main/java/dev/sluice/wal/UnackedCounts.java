@@ -6,8 +6,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Counts of the frames after the acknowledged position, by segment and by day of receipt. The
- * counts by segment allow to drop those of a lost segment. For use by one thread at a time.
+ * Counts of the frames after the acknowledged position, by segment and by receive day. The counts
+ * by segment allow to drop those of a lost segment. For use by one thread at a time.
  */
 final class UnackedCounts {
   private record SegmentKey(LocalDate day, int number) implements Comparable<SegmentKey> {

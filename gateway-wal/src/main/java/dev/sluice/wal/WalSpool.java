@@ -99,7 +99,7 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
    * @param idempotencyKeys maximum number of idempotency keys; the oldest key is forgotten first
    * @param idempotencyRetention retention of an idempotency key
    */
-  public record Settings(
+  public record WalSpoolSettings(
       Path directory,
       String node,
       WriteSettings writeSettings,
@@ -167,7 +167,7 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
   private static final int PAGE_SIZE = 1_000;
   private static final Duration RETRY_AFTER = Duration.ofSeconds(5);
 
-  private final Settings settings;
+  private final WalSpoolSettings settings;
   private final InstantSource clock;
   private final SegmentLog segmentLog;
   private final IdempotencyKeyTable idempotencyKeyTable;
@@ -177,7 +177,7 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
   private volatile @Nullable OldestFrame oldestFrame;
 
   private WalSpool(
-      Settings settings,
+      WalSpoolSettings settings,
       Path nodeDirectory,
       InstantSource clock,
       Journal.WriteFunction writeFunction)
@@ -215,11 +215,12 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
    * @throws IOException when the node directory cannot be used for another reason, which the
    *     message gives
    */
-  public static WalSpool open(Settings settings, InstantSource clock) throws IOException {
+  public static WalSpool open(WalSpoolSettings settings, InstantSource clock) throws IOException {
     return open(settings, clock, RandomAccessFile::write);
   }
 
-  static WalSpool open(Settings settings, InstantSource clock, Journal.WriteFunction writeFunction)
+  static WalSpool open(
+      WalSpoolSettings settings, InstantSource clock, Journal.WriteFunction writeFunction)
       throws IOException {
     return new WalSpool(settings, nodeDirectory(settings), clock, writeFunction);
   }
@@ -228,7 +229,7 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
    * Returns the approximate number of undelivered records in the directories of other nodes, by
    * node id. Does not check whether a process uses such a directory and will deliver the records.
    *
-   * @param directory the directory of {@link Settings#directory}
+   * @param directory the directory of {@link WalSpoolSettings#directory}
    * @param own the node id to exclude; null for none
    * @throws IOException when the directory cannot be listed
    */
@@ -237,7 +238,7 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
     return OrphanedNodeScanner.scan(directory.resolve("log.wal"), own);
   }
 
-  private static Path nodeDirectory(Settings settings) {
+  private static Path nodeDirectory(WalSpoolSettings settings) {
     return settings.directory().resolve("log.wal").resolve("node-" + settings.node());
   }
 

@@ -404,7 +404,7 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
     LOG.error("skipping frame {}, which remains in the spool: {}", position, reason);
   }
 
-  /** Returns the day of receipt of the records; the day of the segment when it is unreadable. */
+  /** Returns the receive day of the records; the day of the segment when it is unreadable. */
   private LocalDate receivedDay(SegmentLog.IndexEntry frame) throws IOException {
     try {
       return FrameCodec.decodeHeader(segmentLog.read(frame)).batch().day();

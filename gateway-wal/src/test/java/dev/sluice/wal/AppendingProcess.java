@@ -49,7 +49,7 @@ final class AppendingProcess {
   private static void print(FileOutputStream out, FrameWriteResult frameWriteResult, long number) {
     try {
       var line =
-          frameWriteResult instanceof FrameWriteResult.Written
+          frameWriteResult instanceof FrameWriteResult.FrameWritten
               ? String.valueOf(number)
               : frameWriteResult.toString();
       out.write((line + "\n").getBytes(US_ASCII));

@@ -45,7 +45,8 @@ final class FillingProcess {
       SegmentLogFixture.assertIndexMatchesData(log.node);
       if (minFreeDiskBytes > 0) {
         log.segmentLog().markAcked(log.all().getLast().position(), List.of());
-        require(log.append(number + 1) instanceof FrameWriteResult.Written, "pruning frees space");
+        require(
+            log.append(number + 1) instanceof FrameWriteResult.FrameWritten, "pruning frees space");
       }
     }
     oneSegment(folder.resolve("node-b"), minFreeDiskBytes);
@@ -91,7 +92,7 @@ final class FillingProcess {
     long number = from;
     for (int rejected = 0; rejected < 5; number++) {
       var frame = NumberedFrameFormat.frame(number, Compression.ZSTD, 1, 50_000);
-      if (log.append(frame) instanceof FrameWriteResult.Written) {
+      if (log.append(frame) instanceof FrameWriteResult.FrameWritten) {
         expected.add(number);
       } else {
         rejected++;

@@ -11,6 +11,7 @@ import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.OtlpFields;
 import dev.sluice.core.otlp.OtlpWriter;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.testkit.LogBatches;
@@ -343,17 +344,21 @@ class FrameCodecTest {
   void decode_maximumNesting_isTheSame() throws Exception {
     var out = new OtlpWriter(new ByteOutput(1 << 10));
     var marks = new ArrayDeque<Integer>();
-    for (int field : new int[] {1, 2, 2, 5}) {
-      marks.push(out.beginMessage(field));
-    }
+    marks.push(out.beginMessage(OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS));
+    marks.push(out.beginMessage(OtlpFields.RESOURCE_LOGS_SCOPE_LOGS));
+    marks.push(out.beginMessage(OtlpFields.SCOPE_LOGS_LOG_RECORDS));
+    marks.push(out.beginMessage(OtlpFields.LOG_RECORD_BODY));
     for (int i = 0; i < JsonTokens.MAX_DEPTH; i++) {
-      marks.push(out.beginMessage(5 + i % 2));
-      marks.push(out.beginMessage(1));
-      if (i % 2 == 1) {
-        marks.push(out.beginMessage(2));
+      if (i % 2 == 0) {
+        marks.push(out.beginMessage(OtlpFields.ANY_VALUE_ARRAY_VALUE));
+        marks.push(out.beginMessage(OtlpFields.ARRAY_VALUE_VALUES));
+      } else {
+        marks.push(out.beginMessage(OtlpFields.ANY_VALUE_KVLIST_VALUE));
+        marks.push(out.beginMessage(OtlpFields.KEY_VALUE_LIST_VALUES));
+        marks.push(out.beginMessage(OtlpFields.KEY_VALUE_VALUE));
       }
     }
-    out.writeVarint(3, -1);
+    out.writeVarint(OtlpFields.ANY_VALUE_INT_VALUE, -1);
     marks.forEach(out::endMessage);
     var batch = LogBatches.of(out.output().toByteArray(), Limits.TRUSTED);
     assertThat(batch.excludedOrdinals().isEmpty()).isTrue();

@@ -171,7 +171,7 @@ class SegmentLogFaultTest {
       assertThat(log.segmentLog().unavailableReason()).contains("999 bytes").contains("1000");
 
       disk.usableSpace(2000);
-      assertThat(log.append(3)).isInstanceOf(FrameWriteResult.Written.class);
+      assertThat(log.append(3)).isInstanceOf(FrameWriteResult.FrameWritten.class);
       assertThat(log.segmentLog().unavailableReason()).isNull();
       assertThat(log.numbers()).containsExactly(1L, 3L);
     }

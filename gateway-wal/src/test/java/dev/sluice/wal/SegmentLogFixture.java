@@ -88,8 +88,8 @@ final class SegmentLogFixture implements AutoCloseable {
   }
 
   static FramePosition appendForPosition(FrameWriteResult frameWriteResult) {
-    assertThat(frameWriteResult).isInstanceOf(FrameWriteResult.Written.class);
-    return ((FrameWriteResult.Written) frameWriteResult).position();
+    assertThat(frameWriteResult).isInstanceOf(FrameWriteResult.FrameWritten.class);
+    return ((FrameWriteResult.FrameWritten) frameWriteResult).position();
   }
 
   List<IndexEntry> all() throws IOException {

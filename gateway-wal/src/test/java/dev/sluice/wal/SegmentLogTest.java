@@ -201,7 +201,7 @@ class SegmentLogTest {
       assertThat(log.segmentLog().append(frame, true).toCompletableFuture().join())
           .isInstanceOf(FrameWriteResult.Failed.class);
     }
-    assertThat(waiting.join()).isInstanceOf(FrameWriteResult.Written.class);
+    assertThat(waiting.join()).isInstanceOf(FrameWriteResult.FrameWritten.class);
   }
 
   @Test

@@ -89,8 +89,8 @@ final class WalFixture implements AfterEachCallback {
     return WalSpool.open(settings(current), clock, writeFunction);
   }
 
-  private WalSpool.Settings settings(Path path) {
-    return new WalSpool.Settings(
+  private WalSpool.WalSpoolSettings settings(Path path) {
+    return new WalSpool.WalSpoolSettings(
         path,
         "one",
         new WalSpool.WriteSettings(

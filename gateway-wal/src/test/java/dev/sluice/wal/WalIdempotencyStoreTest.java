@@ -53,7 +53,7 @@ class WalIdempotencyStoreTest extends IdempotencyStoreContract {
 
     assertThat(wal.spool().cachedResult(KEY)).contains(new ClaimResult.Completed());
     var other = new IdempotencyStore.IdempotencyKey(KEY.tenant(), KEY.key(), new UUID(7, 7));
-    assertThat(wal.spool().cachedResult(other)).contains(new ClaimResult.KeyReused());
+    assertThat(wal.spool().cachedResult(other)).contains(new ClaimResult.IdempotencyKeyReused());
   }
 
   @Test

@@ -4,7 +4,7 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.context.properties.ConfigurationPropertiesScan;
 
-/** The gateway, with the roles ingest, deliver or both, as {@code sluice.roles} says. */
+/** The gateway, with the roles ingest, deliver or both, selected by {@code sluice.roles}. */
 @SpringBootApplication(proxyBeanMethods = false)
 @ConfigurationPropertiesScan
 public class GatewayApplication {

@@ -7,7 +7,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * The ledger, which balances accepted logs against stored logs.
  *
- * @param window days of receipt that the ledger covers, including today, at least 1d; fewer when
+ * @param window receive days that the ledger covers, including today, at least 1d; fewer when
  *     {@code sluice.retention} deletes logs earlier
  * @param interval interval at which the gateway counts the ledger for the metrics; it grows so that
  *     counting takes at most a hundredth of the time, up to ten minutes

@@ -58,7 +58,7 @@ final class ManagedEngines implements AutoCloseable {
 
   private static EmbeddedRedis startRedis(EnginesProperties properties) {
     return EmbeddedRedis.start(
-        new EmbeddedRedis.Settings(
+        new EmbeddedRedis.RedisEngineSettings(
             properties.dataDir().resolve("redis"),
             properties.redis().port(),
             properties.redis().maxMemory()));
@@ -67,7 +67,7 @@ final class ManagedEngines implements AutoCloseable {
   private static EmbeddedClickHouse startClickHouse(
       ClickHouseProperties clickHouseSettings, EnginesProperties properties) {
     return EmbeddedClickHouse.start(
-        new EmbeddedClickHouse.Settings(
+        new EmbeddedClickHouse.ClickHouseEngineSettings(
             properties.dataDir().resolve("clickhouse"),
             properties.cacheDir(),
             properties.clickhouse().httpPort(),

@@ -89,7 +89,7 @@ class SearchConfiguration {
 
   /** Platform threads: the operating system schedules them fairly among the other threads. */
   @Bean(destroyMethod = "shutdownNow")
-  ExecutorService scoring(EmbeddingsProperties properties) {
+  ExecutorService scoringExecutor(EmbeddingsProperties properties) {
     return Executors.newFixedThreadPool(
         properties.parallelism(), Thread.ofPlatform().daemon().name("scoring").factory());
   }
@@ -103,7 +103,7 @@ class SearchConfiguration {
       ClickHouseLogStore store,
       ConcurrencyLimitedReader reader,
       Embedder embedder,
-      @Qualifier("scoring") ExecutorService scoring,
+      @Qualifier("scoringExecutor") ExecutorService scoringExecutor,
       EmbeddingsProperties properties) {
     return new SemanticSearch(
         vectors,
@@ -113,7 +113,7 @@ class SearchConfiguration {
             MergedTemplateReader.withCachedLinks(
                 new LongTextResolvingReader(store, dictionary), links)),
         embedder,
-        new SemanticSearch.SearchResources(scoring, properties.cacheSize().toBytes()),
+        new SemanticSearch.SearchResources(scoringExecutor, properties.cacheSize().toBytes()),
         System::nanoTime);
   }
 

@@ -68,7 +68,7 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
   }
 
   static SpoolBackend redis(
-      RedisSpool.Settings settings, InstantSource clock, ShutdownDeadline deadline) {
+      RedisSpool.RedisSpoolSettings settings, InstantSource clock, ShutdownDeadline deadline) {
     var redis = new RedisSpool(settings, clock);
     var ports = new SpoolPorts(redis, redis, redis, redis.deadLetters());
     return new SpoolBackend(redis, settings.shards(), null, null, ports, deadline);
@@ -80,7 +80,7 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
    * @throws WalUnavailableException when its directory cannot be used
    */
   static SpoolBackend wal(
-      WalSpool.Settings settings, InstantSource clock, ShutdownDeadline deadline) {
+      WalSpool.WalSpoolSettings settings, InstantSource clock, ShutdownDeadline deadline) {
     var wal = openWal(settings, clock);
     return new SpoolBackend(
         null, 0, wal, null, new SpoolPorts(wal, wal, wal, wal.deadLetters()), deadline);
@@ -92,8 +92,8 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
    * @throws WalUnavailableException when the directory of the write-ahead log cannot be used
    */
   static SpoolBackend redisThenWal(
-      RedisSpool.Settings redisSettings,
-      WalSpool.Settings walSettings,
+      RedisSpool.RedisSpoolSettings redisSettings,
+      WalSpool.WalSpoolSettings walSettings,
       FailoverSpool.FailoverSettings settings,
       Scheduler scheduler,
       TimeoutScheduler timeoutScheduler,
@@ -114,7 +114,7 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
     return new SpoolBackend(redis, redisSettings.shards(), wal, failover, ports, deadline);
   }
 
-  private static WalSpool openWal(WalSpool.Settings settings, InstantSource clock) {
+  private static WalSpool openWal(WalSpool.WalSpoolSettings settings, InstantSource clock) {
     try {
       return WalSpool.open(settings, clock);
     } catch (IOException e) {

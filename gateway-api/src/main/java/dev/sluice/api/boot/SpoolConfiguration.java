@@ -48,8 +48,8 @@ class SpoolConfiguration {
       DeliveryProperties delivery,
       DeliveryLimits deliveryLimits) {
 
-    RedisSpool.Settings redis(String url, RedisProperties redis) {
-      return new RedisSpool.Settings(
+    RedisSpool.RedisSpoolSettings redis(String url, RedisProperties redis) {
+      return new RedisSpool.RedisSpoolSettings(
           url,
           redis.shards(),
           "sluice",
@@ -66,8 +66,8 @@ class SpoolConfiguration {
               ingest.idempotencyKeyTtl()));
     }
 
-    WalSpool.Settings wal(WalProperties wal) {
-      return new WalSpool.Settings(
+    WalSpool.WalSpoolSettings wal(WalProperties wal) {
+      return new WalSpool.WalSpoolSettings(
           wal.dir(),
           wal.nodeOrElse(instance),
           wal.writeSettings(),

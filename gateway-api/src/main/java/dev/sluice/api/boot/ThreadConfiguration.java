@@ -47,7 +47,7 @@ class ThreadConfiguration {
   /** The timer of timeouts. Its precision of 100 ms is sufficient for all timeouts. */
   @Bean(destroyMethod = "stop")
   HashedWheelTimer wheel() {
-    return new HashedWheelTimer(new DefaultThreadFactory("sluice-deadlines", true));
+    return new HashedWheelTimer(new DefaultThreadFactory("sluice-timeouts", true));
   }
 
   @Bean

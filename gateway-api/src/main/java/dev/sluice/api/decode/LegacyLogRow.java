@@ -72,7 +72,7 @@ final class LegacyLogRow {
   /**
    * Writes the event time.
    *
-   * @param millis milliseconds since 1970; 0 stands for the time of receipt
+   * @param millis milliseconds since 1970; 0 stands for the receive time
    */
   void writeTimestamp(long millis) {
     try {

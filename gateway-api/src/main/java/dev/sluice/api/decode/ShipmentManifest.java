@@ -27,7 +27,7 @@ final class ShipmentManifest {
    * @param records the number of records, one per line
    * @param crc32 the CRC-32 of the uncompressed bytes; 0 if the writer did not know it
    */
-  record Frame(String file, long number, long length, long records, long crc32) {
+  record ManifestFrame(String file, long number, long length, long records, long crc32) {
 
     /** Returns the name of the frame in error messages. */
     String name() {
@@ -43,15 +43,15 @@ final class ShipmentManifest {
    * @throws DecodeException if the JSON is not a manifest, or names more frames or records than a
    *     request may have
    */
-  static List<Frame> read(byte[] json, Limits limits) {
+  static List<ManifestFrame> read(byte[] json, Limits limits) {
     return LenientJsonReader.read(json, 0, json.length, 1, parser -> frames(parser, limits));
   }
 
-  private static List<Frame> frames(JsonParser p, Limits limits) {
+  private static List<ManifestFrame> frames(JsonParser p, Limits limits) {
     if (p.nextToken() != JsonToken.START_ARRAY) {
       throw malformed("is not an array");
     }
-    var frames = new ArrayList<Frame>();
+    var frames = new ArrayList<ManifestFrame>();
     long records = 0;
     while (p.nextToken() != JsonToken.END_ARRAY) {
       if (frames.size() == MAX_FRAMES) {
@@ -68,7 +68,7 @@ final class ShipmentManifest {
     return frames;
   }
 
-  private static Frame frame(JsonParser p, int entry) {
+  private static ManifestFrame frame(JsonParser p, int entry) {
     if (p.currentToken() != JsonToken.START_OBJECT) {
       throw malformed("entry " + entry + " is not an object");
     }
@@ -92,7 +92,7 @@ final class ShipmentManifest {
     if (file == null || number < 0 || length < 0 || records < 0 || crc32 < 0) {
       throw malformed("entry " + entry + " lacks one of file, frame, len, recs, crc32");
     }
-    return new Frame(file, number, length, records, crc32);
+    return new ManifestFrame(file, number, length, records, crc32);
   }
 
   private static String text(JsonParser p, int entry) {

@@ -2,7 +2,7 @@ package dev.sluice.api.decode;
 
 import dev.sluice.api.compression.StrictInflaterInputStream;
 import dev.sluice.api.compression.Zstd;
-import dev.sluice.api.decode.ShipmentManifest.Frame;
+import dev.sluice.api.decode.ShipmentManifest.ManifestFrame;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.OtlpPayload;
 import java.io.ByteArrayInputStream;
@@ -64,7 +64,7 @@ public final class ShippedFrames {
     return bytes;
   }
 
-  private OtlpPayload read(List<Frame> frames, Map<String, String> resource) {
+  private OtlpPayload read(List<ManifestFrame> frames, Map<String, String> resource) {
     memory.accept(compressed.remaining());
     int[] ends = new int[frames.size()];
     for (int i = 0; i < ends.length; i++) {
@@ -83,7 +83,7 @@ public final class ShippedFrames {
     return lines.payload();
   }
 
-  private void decompress(Frame frame) {
+  private void decompress(ManifestFrame frame) {
     if (frame.length() > compressed.remaining()) {
       throw damaged(
           frame,
@@ -111,7 +111,7 @@ public final class ShippedFrames {
     verify(frame, begin);
   }
 
-  private static InputStream open(Frame frame, byte[] member) throws IOException {
+  private static InputStream open(ManifestFrame frame, byte[] member) throws IOException {
     if (member.length > 1 && member[0] == 0x1F && member[1] == (byte) 0x8B) {
       return StrictInflaterInputStream.gzip(member);
     }
@@ -124,14 +124,14 @@ public final class ShippedFrames {
   /** Ensures a free byte; a capacity of one byte above the limit suffices to detect the excess. */
   private void ensureCapacity() {
     if (size == bytes.length) {
-      long wanted = size == 0 ? Math.max(BUFFER, compressed.limit() * 4L) : size * 2L;
-      int grown = (int) Math.min(wanted, limits.maxRequestBytes() + 1L);
+      long newCapacity = size == 0 ? Math.max(BUFFER, compressed.limit() * 4L) : size * 2L;
+      int grown = (int) Math.min(newCapacity, limits.maxRequestBytes() + 1L);
       memory.accept(grown - size);
       bytes = Arrays.copyOf(bytes, grown);
     }
   }
 
-  private void verify(Frame frame, int begin) {
+  private void verify(ManifestFrame frame, int begin) {
     var crc = new CRC32();
     crc.update(bytes, begin, size - begin);
     if (frame.crc32() != 0 && frame.crc32() != crc.getValue()) {
@@ -149,7 +149,7 @@ public final class ShippedFrames {
     }
   }
 
-  private void readLines(Frame frame, int begin, int end, ShippedLines lines) {
+  private void readLines(ManifestFrame frame, int begin, int end, ShippedLines lines) {
     int number = 0;
     for (int from = begin; from < end; from = lineEnd(from, end) + 1) {
       number++;
@@ -176,7 +176,7 @@ public final class ShippedFrames {
     return to;
   }
 
-  private static DecodeException damaged(Frame frame, String reason) {
+  private static DecodeException damaged(ManifestFrame frame, String reason) {
     return DecodeException.damaged(frame.name() + ": " + reason);
   }
 }

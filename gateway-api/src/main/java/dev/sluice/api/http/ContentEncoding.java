@@ -151,7 +151,7 @@ enum ContentEncoding {
 
   /** Returns the next capacity; one byte above the limit is enough to detect a body above it. */
   private static int nextCapacity(int size, int compressed, int limit) {
-    long wanted = size == 0 ? Math.max(BUFFER, compressed * 4L) : size * 2L;
-    return (int) Math.min(wanted, limit + 1L);
+    long capacity = size == 0 ? Math.max(BUFFER, compressed * 4L) : size * 2L;
+    return (int) Math.min(capacity, limit + 1L);
   }
 }

@@ -16,7 +16,8 @@ import org.springframework.web.reactive.function.server.ServerResponse;
 
 /**
  * The routes of the OpenAPI document, {@code /api/openapi.yaml}, and of its page, {@code
- * /api/docs}. The document is written by hand, with placeholders for the configured limits.
+ * /api/docs}. The document is not generated (ADR 0034); placeholders stand for the configured
+ * limits.
  */
 final class OpenApiRoutes {
   private final String document;

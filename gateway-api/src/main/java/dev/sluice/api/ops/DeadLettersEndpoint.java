@@ -76,7 +76,7 @@ public final class DeadLettersEndpoint {
    * @param logId the id that the record has in the store after its replay
    * @param tenant the tenant of the record
    * @param service the service of the record; empty when it has none
-   * @param received the time of receipt
+   * @param received the receive time
    * @param reason the reason of the store for the rejection
    * @param at the time of the rejection
    * @param bytes the size of the record with its resource and its scope, in bytes of OTLP

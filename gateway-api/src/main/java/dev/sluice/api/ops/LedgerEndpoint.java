@@ -24,7 +24,7 @@ public final class LedgerEndpoint {
    * The response of the endpoint. The counts are read one after the other and need not add up while
    * logs are in flight; {@code imbalance} takes that into account. All counts are log records.
    *
-   * @param firstDay the first day of receipt that is counted (UTC)
+   * @param firstDay the first receive day that is counted (UTC)
    * @param accepted records accepted into the spool; null while the spool is unavailable
    * @param inFlight accepted records that are in the spool; null while the spool is unavailable
    * @param stored accepted records that are in the log table; null while the store is unavailable
@@ -53,7 +53,7 @@ public final class LedgerEndpoint {
       Map<String, String> unavailableSources) {}
 
   /**
-   * The counts of one day of receipt.
+   * The counts of one receive day.
    *
    * @param imbalance the number of missing records; below 0 the number of surplus records
    */

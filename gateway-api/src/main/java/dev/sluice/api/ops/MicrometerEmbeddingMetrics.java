@@ -29,8 +29,8 @@ public final class MicrometerEmbeddingMetrics implements EmbeddingMetrics {
   }
 
   @Override
-  public void recordEmbedded(Duration took) {
-    templateDuration.record(took);
+  public void recordEmbedded(Duration duration) {
+    templateDuration.record(duration);
   }
 
   @Override

@@ -139,10 +139,10 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
   }
 
   @Override
-  public void recordAccepted(String protocol, int records, Duration took) {
+  public void recordAccepted(String protocol, int records, Duration duration) {
     var meters = protocolMeters(protocol);
     meters.accepted.increment(records);
-    meters.appendDuration.record(took);
+    meters.appendDuration.record(duration);
   }
 
   @Override
@@ -191,11 +191,11 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
   }
 
   @Override
-  public void recordStored(long records, int batches, Duration took, Duration sinceReceived) {
+  public void recordStored(long records, int batches, Duration duration, Duration sinceReceived) {
     delivered.increment((double) records);
     batchRecords.record((double) records);
     batchEntries.record(batches);
-    insertDuration.record(took);
+    insertDuration.record(duration);
     age.record(sinceReceived);
   }
 

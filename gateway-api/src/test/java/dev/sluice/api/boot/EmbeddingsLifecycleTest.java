@@ -45,7 +45,7 @@ class EmbeddingsLifecycleTest {
 
   private record FailureCounter(AtomicInteger count) implements EmbeddingMetrics {
     @Override
-    public void recordEmbedded(Duration took) {}
+    public void recordEmbedded(Duration duration) {}
 
     @Override
     public void recordFailure() {

@@ -54,7 +54,7 @@ class SpoolBackendTest {
         new Binder(new MapConfigurationPropertySource(Map.of("sluice.wal.min-free-disk", "1MB")))
             .bindOrCreate("sluice.wal", Bindable.of(WalProperties.class));
     return SpoolBackend.redisThenWal(
-        new RedisSpool.Settings(
+        new RedisSpool.RedisSpoolSettings(
             NO_REDIS,
             1,
             "sluice",
@@ -65,7 +65,7 @@ class SpoolBackendTest {
             Duration.ofMinutes(1),
             Duration.ofSeconds(1),
             RedisSpool.AppendSettings.DEFAULT),
-        new WalSpool.Settings(
+        new WalSpool.WalSpoolSettings(
             folder,
             "one",
             wal.writeSettings(),

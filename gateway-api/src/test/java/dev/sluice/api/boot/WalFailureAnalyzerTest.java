@@ -27,7 +27,7 @@ class WalFailureAnalyzerTest {
             .bindOrCreate("sluice.wal", Bindable.of(WalProperties.class));
     var deliveryLimits = new DeliveryLimits(1_000, 1 << 20, Duration.ZERO);
     return SpoolBackend.wal(
-        new WalSpool.Settings(
+        new WalSpool.WalSpoolSettings(
             wal.dir(),
             "one",
             wal.writeSettings(),

@@ -423,7 +423,7 @@ class LegacyLogDecoderTest {
     for (int i = 0; i < 100_000; i++) {
       out.writeUInt32(1000 + i, 7);
     }
-    out.writeString(3, "a timestamp of another type");
+    out.writeString(LegacyFields.LOG_ENTRY_TIMESTAMP, "a timestamp of another type");
     out.flush();
 
     var payload = LegacyLogDecoder.ofProtobuf(bytes.toByteArray(), Limits.DEFAULT);
@@ -489,7 +489,7 @@ class LegacyLogDecoderTest {
   @Test
   void ofProtobuf_metadataWithoutKeyOrValue_isEmptyText() {
     var entry = LogEntry.newBuilder().setAppId("a").setMessage("m").setSource("s").build();
-    var nothing = ByteString.copyFrom(new byte[] {8 << 3 | 2, 0});
+    var nothing = ByteString.copyFrom(new byte[] {LegacyFields.LOG_ENTRY_METADATA_TAG, 0});
 
     var payload =
         LegacyLogDecoder.ofProtobuf(

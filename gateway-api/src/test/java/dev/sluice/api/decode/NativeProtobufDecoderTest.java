@@ -237,11 +237,11 @@ class NativeProtobufDecoderTest {
   void ofRequest_nestedDeeperThanTheLimit_isLeftForTheWalker() throws Exception {
     var out = new OtlpWriter(new ByteOutput(64));
     var open = new ArrayDeque<Integer>();
-    open.push(out.beginMessage(1));
-    open.push(out.beginMessage(5));
+    open.push(out.beginMessage(NativeFields.INGEST_REQUEST_LOGS));
+    open.push(out.beginMessage(NativeFields.LOG_RECORD_BODY));
     for (int i = 0; i < 5000; i++) {
-      open.push(out.beginMessage(5));
-      open.push(out.beginMessage(1));
+      open.push(out.beginMessage(NativeFields.VALUE_LIST_VALUE));
+      open.push(out.beginMessage(NativeFields.LIST_VALUE_VALUES));
     }
     open.forEach(out::endMessage);
 

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import com.google.protobuf.ByteString;
 import com.google.protobuf.UnknownFieldSet;
 import dev.sluice.core.domain.Limits;
+import dev.sluice.core.otlp.OtlpFields;
 import dev.sluice.testkit.RandomOtlp;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
@@ -96,7 +97,10 @@ class OtlpJsonEncoderTest {
   @Test
   void encode_invalidOtlp_throws() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> OtlpJsonEncoder.encode(new byte[] {1 << 3 | 2}));
+        .isThrownBy(
+            () ->
+                OtlpJsonEncoder.encode(
+                    new byte[] {OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS_TAG}));
   }
 
   private static byte[] request(LogRecord log) {

@@ -194,14 +194,16 @@ final class TestSite implements AutoCloseable {
     this.sequence = sequence;
     this.plan = plan;
     try {
-      redis = EmbeddedRedis.start(new EmbeddedRedis.Settings(folder.resolve("redis"), 0, "1gb"));
+      redis =
+          EmbeddedRedis.start(
+              new EmbeddedRedis.RedisEngineSettings(folder.resolve("redis"), 0, "1gb"));
       open.push(redis);
       if (plan.clickHouseMiB() > 0) {
         mount(clickHouseData(), plan.clickHouseMiB());
       }
       clickHouse =
           EmbeddedClickHouse.start(
-              new EmbeddedClickHouse.Settings(
+              new EmbeddedClickHouse.ClickHouseEngineSettings(
                   folder.resolve("clickhouse"),
                   SharedEngines.cacheDirectory(),
                   0,

@@ -218,20 +218,20 @@ final class Workload implements AutoCloseable {
 
   /** Waits until {@code more} further logs are acknowledged. */
   void awaitAcknowledged(int more) {
-    int wanted = acknowledged() + more;
+    int target = acknowledged() + more;
     await("acknowledgements")
         .atMost(Duration.ofMinutes(4))
         .pollInterval(Duration.ofMillis(5))
-        .until(() -> acknowledged() >= wanted);
+        .until(() -> acknowledged() >= target);
   }
 
   /** Waits until {@code more} further requests are rejected or get no response. */
   void awaitRejected(int more) {
-    int wanted = refused() + unanswered() + more;
+    int target = refused() + unanswered() + more;
     await("rejected requests")
         .atMost(Duration.ofMinutes(2))
         .pollInterval(Duration.ofMillis(5))
-        .until(() -> refused() + unanswered() >= wanted);
+        .until(() -> refused() + unanswered() >= target);
   }
 
   /** Marks the moment from which requests count as new. */

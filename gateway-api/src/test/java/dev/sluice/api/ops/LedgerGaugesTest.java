@@ -15,7 +15,7 @@ class LedgerGaugesTest {
     "PT30S, PT1H, PT1H"
   })
   void nextDelay_longCount_limitsCountingToAHundredthWithinBounds(
-      Duration took, Duration interval, Duration delay) {
-    assertThat(LedgerGauges.nextDelay(took, interval)).isEqualTo(delay);
+      Duration duration, Duration interval, Duration delay) {
+    assertThat(LedgerGauges.nextDelay(duration, interval)).isEqualTo(delay);
   }
 }

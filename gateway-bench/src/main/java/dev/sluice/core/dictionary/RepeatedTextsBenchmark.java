@@ -56,8 +56,8 @@ import org.openjdk.jmh.runner.options.OptionsBuilder;
 public class RepeatedTextsBenchmark {
   static final int STREAM = 200_000;
   private static final int DISTINCT = 2_000;
-  private static final int SHORTEST = 400;
-  private static final int LONGEST = 8_400;
+  private static final int MIN_LENGTH = 400;
+  private static final int MAX_LENGTH = 8_400;
   private static final int MIN_SPEEDUP = 8;
   private static final long RECEIVED_NANOS = 1_800_000_000_000_000_000L;
 
@@ -70,7 +70,7 @@ public class RepeatedTextsBenchmark {
     var sums = new double[DISTINCT];
     double sum = 0;
     for (int i = 0; i < DISTINCT; i++) {
-      texts[i] = new byte[random.nextInt(SHORTEST, LONGEST + 1)];
+      texts[i] = new byte[random.nextInt(MIN_LENGTH, MAX_LENGTH + 1)];
       random.nextBytes(texts[i]);
       for (int j = 0; j < texts[i].length; j++) {
         texts[i][j] = (byte) (' ' + (texts[i][j] & 63)); // printable, so that it is valid UTF-8

@@ -49,7 +49,7 @@ public final class DictionaryEncoder implements LogEnricher {
   private static final byte[] NO_SERVICE = {};
 
   /**
-   * The maximum number of new sets of resource attributes that a worker writes per day of receipt.
+   * The maximum number of new sets of resource attributes that a worker writes per receive day.
    * Clients whose resources identify a process have thousands of sets. Clients whose resources
    * identify a request would have one for each log.
    */

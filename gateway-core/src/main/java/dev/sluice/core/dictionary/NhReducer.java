@@ -86,7 +86,7 @@ final class NhReducer {
       low += a * b + c * d;
       high += Math.unsignedMultiplyHigh(a, b) + Math.unsignedMultiplyHigh(c, d);
     }
-    // a copy of the loop body, so that the loop needs no check of the index (measured)
+    // a copy of the loop body, so that the loop needs no check of the index
     if (aligned < length) {
       int i = aligned / Long.BYTES;
       int index = offset + length - STEP_BYTES;

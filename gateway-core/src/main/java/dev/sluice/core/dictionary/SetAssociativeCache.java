@@ -13,10 +13,10 @@ package dev.sluice.core.dictionary;
  * </pre>
  *
  * <p>The upper bits of the key select the set, and the entry stores its lower bits, so that both
- * together are nearly the whole key. An entry has 32 bytes. After as many inserts of distinct texts
- * as there are slots, 86 percent of the slots are used, which is 37 bytes per entry. The cache does
- * not track usage, so that a read writes nothing: frequent entries are in the cache of a worker
- * too, and an evicted entry is written to the dictionary once more and then cached again.
+ * together are nearly the whole key. An entry has 32 bytes; ADR 0027 has the share of the slots
+ * that are used. The cache does not track usage, so that a read writes nothing: frequent entries
+ * are in the cache of a worker too, and an evicted entry is written to the dictionary once more and
+ * then cached again.
  *
  * <p>Not thread-safe.
  */

@@ -71,7 +71,7 @@ public final class WorkerDictionaryCache {
   }
 
   /**
-   * Sets the time of receipt of the texts in the following lookups.
+   * Sets the receive time of the texts in the following lookups.
    *
    * @param receivedNanos the time in nanoseconds since 1970; cached texts are valid for its day
    *     (UTC)

@@ -7,7 +7,7 @@ import java.time.Instant;
 /**
  * A log record that the store rejected permanently.
  *
- * @param log a batch with only this record, which keeps its id and its time of receipt
+ * @param log a batch with only this record, which keeps its id and its receive time
  * @param reason the error of the store, without any content of the record
  * @param deadLetteredAt the time at which the record became a dead letter
  */

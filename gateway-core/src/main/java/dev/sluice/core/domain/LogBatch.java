@@ -114,7 +114,7 @@ public record LogBatch(
     return payload.otlp();
   }
 
-  /** Returns the day of receipt, in UTC, by which the ledger counts the records. */
+  /** Returns the receive day, in UTC, by which the ledger counts the records. */
   public LocalDate day() {
     return LocalDate.ofEpochDay(Math.floorDiv(receivedNanos, DAY_NANOS));
   }

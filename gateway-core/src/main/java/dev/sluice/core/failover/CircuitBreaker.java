@@ -34,7 +34,7 @@ final class CircuitBreaker {
    *     generation does not affect this one
    * @param reason the reason why the breaker is open; null while it is closed
    */
-  private record State(long generation, @Nullable String reason) {
+  private record BreakerState(long generation, @Nullable String reason) {
     boolean isClosed() {
       return reason == null;
     }
@@ -46,7 +46,7 @@ final class CircuitBreaker {
   private final FailoverSpool.FailoverSettings settings;
   private final Scheduler scheduler;
   private final TimeoutScheduler timeoutScheduler;
-  private volatile State state = new State(0, null);
+  private volatile BreakerState state = new BreakerState(0, null);
   private volatile SpoolStatus lastStatus = new SpoolStatus(null, null, 0, 0);
   private volatile boolean stopped;
 
@@ -216,7 +216,7 @@ final class CircuitBreaker {
     consecutiveSuccesses =
         current == null || current.unavailableReason() != null ? 0 : consecutiveSuccesses + 1;
     if (consecutiveSuccesses >= REQUIRED_SUCCESSES) {
-      state = new State(generation + 1, null);
+      state = new BreakerState(generation + 1, null);
       notifyAll();
       LOG.log(
           Level.INFO,
@@ -230,7 +230,7 @@ final class CircuitBreaker {
     if (!isClosed() || state.generation() != generation) {
       return; // already open, or the failure of a call from an earlier generation
     }
-    state = new State(generation + 1, reason);
+    state = new BreakerState(generation + 1, reason);
     consecutiveSuccesses = 0;
     notifyAll();
     LOG.log(

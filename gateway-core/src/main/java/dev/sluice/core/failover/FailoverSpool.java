@@ -275,15 +275,15 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
 
   private SpoolStatus combine(SpoolStatus one, SpoolStatus other) {
     long waiting = one.pendingRecords() + other.pendingRecords();
-    long settled = one.deliveredRecords() + other.deliveredRecords();
+    long delivered = one.deliveredRecords() + other.deliveredRecords();
     var reason = breaker.reason(); // decides where appends go, whatever the primary reports
     if (reason == null || other.unavailableReason() == null) {
-      return new SpoolStatus(null, null, waiting, settled);
+      return new SpoolStatus(null, null, waiting, delivered);
     }
     var combined = combinedReason(reason, other.unavailableReason());
     return other.outageReason() != null
-        ? new SpoolStatus(combined, null, waiting, settled)
-        : new SpoolStatus(null, combined, waiting, settled);
+        ? new SpoolStatus(combined, null, waiting, delivered)
+        : new SpoolStatus(null, combined, waiting, delivered);
   }
 
   /** Reads the fallback first, so that a batch that moves meanwhile is counted at least once. */
@@ -340,7 +340,9 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
     switch (claimResult) {
       case ClaimResult.Granted(var claim) -> keyIndex.recordClaim(claim, inFallback);
       case ClaimResult.Completed() -> keyIndex.markCompleted(key);
-      case ClaimResult.InProgress(), ClaimResult.KeyReused(), ClaimResult.Unavailable(_, _) ->
+      case ClaimResult.InProgress(),
+          ClaimResult.IdempotencyKeyReused(),
+          ClaimResult.Unavailable(_, _) ->
           keyIndex.release(key);
     }
     return claimResult;
@@ -396,7 +398,9 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
                           .thenCompose(result -> releaseUnlessAppended(fallbackClaim, result));
                   case ClaimResult.Unavailable(var retryAfter, var reason) ->
                       CompletableFuture.completedStage(unavailableResult(retryAfter, reason, mode));
-                  case ClaimResult.Completed(), ClaimResult.InProgress(), ClaimResult.KeyReused() ->
+                  case ClaimResult.Completed(),
+                      ClaimResult.InProgress(),
+                      ClaimResult.IdempotencyKeyReused() ->
                       CompletableFuture.completedStage(new AppendResult.ClaimLost());
                 });
   }

@@ -279,7 +279,9 @@ final class FallbackDrainer {
                         () -> append(batch, AppendMode.POSSIBLE_DUPLICATE), batch, claim, mode);
                   }
                   // an earlier append of this batch under the key is recognised by its claim only
-                  case ClaimResult.Completed(), ClaimResult.InProgress(), ClaimResult.KeyReused() ->
+                  case ClaimResult.Completed(),
+                      ClaimResult.InProgress(),
+                      ClaimResult.IdempotencyKeyReused() ->
                       appendOrElse(
                           () -> append(batch, AppendMode.POSSIBLE_DUPLICATE),
                           batch,

@@ -82,7 +82,7 @@ final class IdempotencyKeyIndex {
     var keyState = states.get(keyIdOf(key));
     if (keyState != null && clock.instant().isBefore(keyState.expiresAt())) {
       if (!keyState.request().equals(key.requestDigest())) {
-        return new ClaimResult.KeyReused();
+        return new ClaimResult.IdempotencyKeyReused();
       }
       return keyState.completed() ? new ClaimResult.Completed() : new ClaimResult.InProgress();
     }

@@ -53,11 +53,12 @@ public final class AdmissionController {
   private final EwmaRate drainRate = new EwmaRate();
   private final EwmaRate memoryReleaseRate = new EwmaRate();
   private final CompletableFuture<Void> firstStatus = new CompletableFuture<>();
-  private volatile State state = new State(null, Double.NaN, Double.NaN);
+  private volatile AdmissionSnapshot admissionSnapshot =
+      new AdmissionSnapshot(null, Double.NaN, Double.NaN);
   private volatile boolean stopped;
 
   /** A consistent snapshot of the status and the rates. */
-  private record State(
+  private record AdmissionSnapshot(
       @Nullable SpoolStatus spoolStatus, double drainRate, double memoryReleaseRate) {}
 
   /**
@@ -121,7 +122,7 @@ public final class AdmissionController {
   }
 
   private void onStatus(SpoolStatus status) {
-    var previous = state.spoolStatus();
+    var previous = admissionSnapshot.spoolStatus();
     long nanos = nanos(clock.instant());
     // the status of an unreachable spool has no counts
     boolean countsKnown = status.outageReason() == null || status.deliveredRecords() > 0;
@@ -137,7 +138,8 @@ public final class AdmissionController {
                 status.notDurableReason(),
                 previous.pendingRecords(),
                 previous.deliveredRecords());
-    state = new State(merged, drainRate.perSecond(), memoryReleaseRate.perSecond());
+    admissionSnapshot =
+        new AdmissionSnapshot(merged, drainRate.perSecond(), memoryReleaseRate.perSecond());
     firstStatus.complete(null);
     logTransition(
         previous == null ? null : previous.unavailableReason(), merged.unavailableReason());
@@ -171,7 +173,7 @@ public final class AdmissionController {
    * @return the rejection with its retry delay; null when the request is admitted
    */
   public IngestResult.@Nullable Unavailable check(AckLevel level) {
-    var snapshot = state;
+    var snapshot = admissionSnapshot;
     var status = snapshot.spoolStatus();
     if (status == null) { // unknown whether the spool is durable
       return level == AckLevel.ACCEPTED
@@ -192,7 +194,7 @@ public final class AdmissionController {
 
   /** Returns the retry delay for a request that exceeds the memory budget. */
   public Duration retryAfterMemoryPressure() {
-    double releaseRate = state.memoryReleaseRate();
+    double releaseRate = admissionSnapshot.memoryReleaseRate();
     return delay(Double.isNaN(releaseRate) ? MIN_DELAY_SECONDS : budget.used() / releaseRate);
   }
 
@@ -207,7 +209,7 @@ public final class AdmissionController {
    * @param minDelay the minimum delay, from the spool itself
    */
   Duration retryAfterSpoolFailure(Duration minDelay) {
-    var snapshot = state;
+    var snapshot = admissionSnapshot;
     var status = snapshot.spoolStatus();
     double pending = status == null ? 0 : status.pendingRecords();
     double drainSeconds =
@@ -220,8 +222,8 @@ public final class AdmissionController {
     return delay(MIN_DELAY_SECONDS);
   }
 
-  private static double knownDrainRate(State state) {
-    return Double.isNaN(state.drainRate()) ? 0 : state.drainRate();
+  private static double knownDrainRate(AdmissionSnapshot snapshot) {
+    return Double.isNaN(snapshot.drainRate()) ? 0 : snapshot.drainRate();
   }
 
   private static double seconds(Duration duration) {
@@ -229,8 +231,8 @@ public final class AdmissionController {
   }
 
   private Duration delay(double seconds) {
-    double wanted = Double.isFinite(seconds) ? seconds : STALLED_DELAY_SECONDS;
-    double bounded = Math.clamp(wanted, MIN_DELAY_SECONDS, MAX_DELAY_SECONDS);
+    double requestedSeconds = Double.isFinite(seconds) ? seconds : STALLED_DELAY_SECONDS;
+    double bounded = Math.clamp(requestedSeconds, MIN_DELAY_SECONDS, MAX_DELAY_SECONDS);
     double jitter = bounded * JITTER * random.nextDouble();
     double jittered = bounded + jitter > MAX_DELAY_SECONDS ? bounded - jitter : bounded + jitter;
     return Duration.ofMillis(Math.round(jittered * 1000));

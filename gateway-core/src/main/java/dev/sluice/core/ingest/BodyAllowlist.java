@@ -62,14 +62,14 @@ public final class BodyAllowlist {
     hashes = new long[1];
   }
 
-  private BodyAllowlist(Collection<String> wanted) {
+  private BodyAllowlist(Collection<String> allowedBodies) {
     allowsAll = false;
-    int slots = Integer.highestOneBit(Math.max(1, wanted.size())) * 4;
+    int slots = Integer.highestOneBit(Math.max(1, allowedBodies.size())) * 4;
     messages = new byte[slots][];
     hashes = new long[slots];
     int distinct = 0;
     int maxFolded = 0;
-    for (var message : wanted) {
+    for (var message : allowedBodies) {
       var folded = fold(message).getBytes(UTF_8);
       long hash = hash(folded, 0, folded.length, true);
       int slot = slotOf(hash, folded, 0, folded.length, false);

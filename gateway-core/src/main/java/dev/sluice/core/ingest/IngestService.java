@@ -291,7 +291,7 @@ public final class IngestService {
         yield CompletableFuture.completedStage(
             new IngestResult.InProgress(admission.retryAfterConflict()));
       }
-      case ClaimResult.KeyReused() -> {
+      case ClaimResult.IdempotencyKeyReused() -> {
         metrics.recordConflict(request.protocol(), pending.acceptedCount());
         yield CompletableFuture.completedStage(new IngestResult.IdempotencyKeyReused());
       }
@@ -345,8 +345,8 @@ public final class IngestService {
   }
 
   private void recordAccepted(RequestContext request, int records, long receivedNanos) {
-    var took = Duration.ofNanos(nanos(clock.instant()) - receivedNanos);
-    metrics.recordAccepted(request.protocol(), records, took);
+    var duration = Duration.ofNanos(nanos(clock.instant()) - receivedNanos);
+    metrics.recordAccepted(request.protocol(), records, duration);
   }
 
   private IngestResult toUnavailable(

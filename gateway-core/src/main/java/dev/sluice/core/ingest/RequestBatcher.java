@@ -219,23 +219,23 @@ final class RequestBatcher {
     if (pending.isEmpty()) {
       return List.of();
     }
-    var taken = new ArrayList<PendingRequest>();
-    int takenRecords = 0;
-    long takenBytes = 0;
+    var batchRequests = new ArrayList<PendingRequest>();
+    int batchRecordCount = 0;
+    long batchBytes = 0;
     do {
       var request = pending.element();
-      taken.add(request);
+      batchRequests.add(request);
       pending.remove();
-      takenRecords += request.acceptedCount();
-      takenBytes += request.length();
+      batchRecordCount += request.acceptedCount();
+      batchBytes += request.length();
     } while (!pending.isEmpty()
-        && takenRecords + pending.element().acceptedCount() <= limits.maxRecords()
-        && takenBytes + pending.element().length() <= limits.maxBytes());
-    pendingRecords -= takenRecords;
-    pendingBytes -= takenBytes;
+        && batchRecordCount + pending.element().acceptedCount() <= limits.maxRecords()
+        && batchBytes + pending.element().length() <= limits.maxBytes());
+    pendingRecords -= batchRecordCount;
+    pendingBytes -= batchBytes;
     generation++;
     inFlight++;
-    return taken;
+    return batchRequests;
   }
 
   private void onLingerElapsed(long armedGeneration) {

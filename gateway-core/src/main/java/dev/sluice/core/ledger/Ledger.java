@@ -17,8 +17,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A check that no record is lost or duplicated. For each day of receipt in a window of the last
- * days it compares the record counts of the spool with those of the store:
+ * A check that no record is lost or duplicated. For each receive day in a window of the last days
+ * it compares the record counts of the spool with those of the store:
  *
  * <pre>accepted = stored + in flight + dead-lettered + purged + quarantined</pre>
  *

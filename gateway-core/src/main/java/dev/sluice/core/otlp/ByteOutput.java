@@ -66,11 +66,11 @@ public final class ByteOutput {
    */
   public void ensureCapacity(int extra) {
     if (bytes.length - size < extra) {
-      long wanted = Math.max((long) size + extra, bytes.length * 2L);
+      long newCapacity = Math.max((long) size + extra, bytes.length * 2L);
       if ((long) size + extra > Integer.MAX_VALUE - 8) {
         throw new OutOfMemoryError("more than 2 GiB in one output");
       }
-      bytes = Arrays.copyOf(bytes, (int) Math.min(wanted, Integer.MAX_VALUE - 8));
+      bytes = Arrays.copyOf(bytes, (int) Math.min(newCapacity, Integer.MAX_VALUE - 8));
     }
   }
 

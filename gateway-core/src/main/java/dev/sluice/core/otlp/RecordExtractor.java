@@ -32,7 +32,7 @@ public final class RecordExtractor {
   }
 
   /**
-   * Returns a batch of only this record, with its tenant, its time of receipt and its log id
+   * Returns a batch of only this record, with its tenant, its receive time and its log id
    * unchanged.
    *
    * @param record index among the accepted records of the batch, from 0

@@ -31,10 +31,10 @@ public interface DeadLetterQueue {
    * Appends the record of a dead letter to the spool, unchanged or corrected by an operator, and
    * removes the dead letter, in one atomic step.
    *
-   * @param log a batch of one record, with the id and the time of receipt of the dead letter
+   * @param log a batch of one record, with the id and the receive time of the dead letter
    * @return whether a dead letter has this id
-   * @throws IllegalArgumentException when the batch is not one record with the id and the day of
-   *     receipt of the dead letter; nothing has changed then
+   * @throws IllegalArgumentException when the batch is not one record with the id and the receive
+   *     day of the dead letter; nothing has changed then
    */
   boolean replay(String id, LogBatch log);
 

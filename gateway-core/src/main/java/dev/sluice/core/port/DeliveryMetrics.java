@@ -22,11 +22,11 @@ public interface DeliveryMetrics {
    *
    * @param records the number of stored records
    * @param batches the number of batches
-   * @param took the time from the start of the insert until the store confirmed it
+   * @param duration the time from the start of the insert until the store confirmed it
    * @param sinceReceived the age of the oldest record: the time from its receipt until the
    *     confirmation
    */
-  void recordStored(long records, int batches, Duration took, Duration sinceReceived);
+  void recordStored(long records, int batches, Duration duration, Duration sinceReceived);
 
   /** Counts records of an acknowledged delivery that the store rejected: they are dead letters. */
   void recordDeadLettered(int records);

@@ -72,10 +72,10 @@ public interface Dictionary {
    * @param id the MD5 of the text in UTF-8: all 128 bits, without the version and variant bits of a
    *     UUID
    * @param text the text, which never changes for an id
-   * @param firstSeenNanos the time of receipt of the first log with the text, in nanoseconds since
+   * @param firstSeenNanos the receive time of the first log with the text, in nanoseconds since
    *     1970
-   * @param lastSeenNanos the time of receipt of the latest log with the text, as far as it is
-   *     written: exact to the day (UTC)
+   * @param lastSeenNanos the receive time of the latest log with the text, as far as it is written:
+   *     exact to the day (UTC)
    * @param mergedInto the id of a more general template that replaces this one; null while there is
    *     none. A link is never removed; one of two links wins, the same one in either order
    */

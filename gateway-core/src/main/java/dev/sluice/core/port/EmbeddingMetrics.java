@@ -6,7 +6,7 @@ import java.time.Duration;
 public interface EmbeddingMetrics {
 
   /** Records an embedded template and the time it took. */
-  void recordEmbedded(Duration took);
+  void recordEmbedded(Duration duration);
 
   /** Counts a failed call of the model, after which templates wait. */
   void recordFailure();

@@ -38,8 +38,8 @@ public interface IdempotencyStore {
   /**
    * Looks up the key in local memory, without a claim. Returns immediately.
    *
-   * @return {@link ClaimResult.Completed} or {@link ClaimResult.KeyReused} when the key is known to
-   *     be used; empty when it is unused or unknown
+   * @return {@link ClaimResult.Completed} or {@link ClaimResult.IdempotencyKeyReused} when the key
+   *     is known to be used; empty when it is unused or unknown
    */
   default Optional<ClaimResult> cachedResult(IdempotencyKey key) {
     return Optional.empty();
@@ -104,7 +104,7 @@ public interface IdempotencyStore {
     record InProgress() implements ClaimResult {}
 
     /** The key was used for another request. */
-    record KeyReused() implements ClaimResult {}
+    record IdempotencyKeyReused() implements ClaimResult {}
 
     /** The status of the key is unknown, because the spool is unavailable. */
     record Unavailable(Duration retryAfter, String reason) implements ClaimResult {}

@@ -22,10 +22,10 @@ public interface IngestMetrics {
   /**
    * Counts records that are in the spool.
    *
-   * @param took the time from the receipt of the complete request until the spool confirmed the
+   * @param duration the time from the receipt of the complete request until the spool confirmed the
    *     append
    */
-  void recordAccepted(String protocol, int records, Duration took);
+  void recordAccepted(String protocol, int records, Duration duration);
 
   /** Counts records that are invalid; the response reports their rejection. */
   void recordRejected(String protocol, int records);

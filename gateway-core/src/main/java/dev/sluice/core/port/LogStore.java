@@ -34,7 +34,7 @@ public interface LogStore {
 
   /**
    * Returns the number of stored records with a {@link dev.sluice.core.domain.LogId} of the gateway
-   * by day of receipt (UTC), for each day since {@code from} that has any.
+   * by receive day (UTC), for each day since {@code from} that has any.
    *
    * @throws RuntimeException when the store is unavailable
    */

@@ -49,7 +49,7 @@ public interface Spool {
   CompletionStage<SpoolStatus> spoolStatus();
 
   /**
-   * Returns the record counts of the spool by day of receipt (UTC), for each day since {@code from}
+   * Returns the record counts of the spool by receive day (UTC), for each day since {@code from}
    * that has any. The ledger compares them with the counts of the store. Blocks.
    *
    * @throws RuntimeException when the spool is unreachable

@@ -166,7 +166,7 @@ public interface TemplateVectorStore {
   /**
    * A template without a row.
    *
-   * @param firstSeenNanos the time of receipt of its first log, in nanoseconds since 1970
+   * @param firstSeenNanos the receive time of its first log, in nanoseconds since 1970
    */
   record UnembeddedTemplate(UUID id, String text, long firstSeenNanos) {}
 }

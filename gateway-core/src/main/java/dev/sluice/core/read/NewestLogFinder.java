@@ -348,13 +348,13 @@ final class NewestLogFinder {
   }
 
   /**
-   * Returns slices of the latest minutes, until they have at least as many records as wanted and no
+   * Returns slices of the latest minutes, until they have at least {@code maxLogs} records and no
    * earlier bucket can have a newer record.
    *
    * @param partialMinutes the minutes of which only a part is in the time range of the filter
    */
   private static List<TimeSlice> latestSlices(
-      List<CountBucket> buckets, int wanted, Set<Long> partialMinutes, int maxSlices) {
+      List<CountBucket> buckets, int maxLogs, Set<Long> partialMinutes, int maxSlices) {
     var latestFirst =
         buckets.stream()
             .sorted(Comparator.comparingLong(CountBucket::lastMinute).reversed())
@@ -363,7 +363,7 @@ final class NewestLogFinder {
     long found = 0;
     long earliest = Long.MAX_VALUE;
     for (var each : latestFirst) {
-      if (slices.size() == maxSlices || (found >= wanted && each.lastMinute() < earliest)) {
+      if (slices.size() == maxSlices || (found >= maxLogs && each.lastMinute() < earliest)) {
         break;
       }
       long all = each.lastMinute() - each.firstMinute() + 1;
@@ -373,7 +373,7 @@ final class NewestLogFinder {
       // The records of a bucket with a partial minute may all be outside the time range.
       long minMinutes = complete ? 1 : 2;
       long minutes =
-          Math.min(all, Math.max(minMinutes, OVERSCAN_FACTOR * wanted * all / each.count()));
+          Math.min(all, Math.max(minMinutes, OVERSCAN_FACTOR * maxLogs * all / each.count()));
       long first = each.lastMinute() - minutes + 1;
       slices.add(
           TimeSlice.of(each.id(), each.service(), new MinuteRange(first, each.lastMinute() + 1)));

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Defines the texts of a template that are embedded, and scores templates against a query. The
- * choices are measured in {@code docs/search.md}; each change here needs a new {@link #VERSION}.
+ * choices are measured; see docs/search.md. Each change here needs a new {@link #VERSION}.
  *
  * <p>A template is embedded as it is written, in plain words, and with the glossary meanings of its
  * terms. The sentence vector selects candidates; the token vectors rank them, since a short query

@@ -28,7 +28,7 @@ public final class TemplateResolver implements LogEnricher {
    * The maximum number of messages of one service, between two flushes, that are mined and end in
    * the catch-all template. Further messages of the service go to the catch-all without mining,
    * unless their masked form was cached on an earlier day. The limit bounds the CPU time that a
-   * flood of distinct messages costs; measured; see docs/benchmarks.
+   * flood of distinct messages costs; measured; see docs/templates.md.
    */
   private static final int MAX_OVERFLOWS_PER_FLUSH = 1_000;
 
@@ -41,7 +41,7 @@ public final class TemplateResolver implements LogEnricher {
   /** The tenant of the current batch. */
   private String tenant = "";
 
-  /** The time of receipt of the current batch. */
+  /** The receive time of the current batch. */
   private long receivedNanos;
 
   /**
@@ -53,7 +53,7 @@ public final class TemplateResolver implements LogEnricher {
   private int serviceLength;
   private HashNamespace namespace;
 
-  /** Tenants with mined messages since the last flush, with the time of receipt. */
+  /** Tenants with mined messages since the last flush, with the receive time. */
   private final Map<String, Long> receivedByTenant = new HashMap<>();
 
   /** The number of mined messages since the last flush that ended in the catch-all template. */

@@ -726,9 +726,9 @@ class DeliveryWorkerTest {
 
   private final class RecordingMetrics implements DeliveryMetrics {
     @Override
-    public void recordStored(long records, int batches, Duration took, Duration sinceReceived) {
+    public void recordStored(long records, int batches, Duration duration, Duration sinceReceived) {
       recordEvent(
-          "stored %d logs %d batches %s".formatted(records, batches, sinceReceived.plus(took)));
+          "stored %d logs %d batches %s".formatted(records, batches, sinceReceived.plus(duration)));
     }
 
     @Override

@@ -19,7 +19,7 @@ final class CountingMetrics implements IngestMetrics {
   final AtomicLong malformed = new AtomicLong();
   final AtomicLong unknownFields = new AtomicLong();
   final AtomicReference<String> protocol = new AtomicReference<>("");
-  final AtomicReference<Duration> took = new AtomicReference<>(Duration.ZERO);
+  final AtomicReference<Duration> duration = new AtomicReference<>(Duration.ZERO);
 
   /** The invariant of {@link IngestMetrics}; true whenever no request is in flight. */
   boolean balances() {
@@ -41,8 +41,8 @@ final class CountingMetrics implements IngestMetrics {
   }
 
   @Override
-  public void recordAccepted(String protocol, int records, Duration took) {
-    this.took.set(took);
+  public void recordAccepted(String protocol, int records, Duration duration) {
+    this.duration.set(duration);
     accepted.addAndGet(records);
   }
 

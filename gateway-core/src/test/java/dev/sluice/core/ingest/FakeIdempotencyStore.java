@@ -52,7 +52,7 @@ final class FakeIdempotencyStore implements IdempotencyStore {
       return new ClaimResult.Granted(claim);
     }
     if (!storedKey.request().equals(key.requestDigest())) {
-      return new ClaimResult.KeyReused();
+      return new ClaimResult.IdempotencyKeyReused();
     }
     return storedKey.completed() ? new ClaimResult.Completed() : new ClaimResult.InProgress();
   }

@@ -49,7 +49,7 @@ class IngestServiceTest {
     assertThat(meter.received).hasValue(2);
     assertThat(meter.bytes).hasValue(bytes.length);
     assertThat(meter.accepted).hasValue(2);
-    assertThat(meter.took).hasValue(Duration.ofMillis(2));
+    assertThat(meter.duration).hasValue(Duration.ofMillis(2));
     assertThat(meter.protocol).hasValue(PROTOCOL);
     assertThat(meter.balances()).isTrue();
   }

@@ -23,6 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class AnyValueFormatterTest {
+  /** A field number that {@code AnyValue} and {@code ArrayValue} do not use. */
+  private static final int UNKNOWN_FIELD = 9;
 
   /** Expected values of ECMAScript's Number::toString, except for -0, which Go's encoder keeps. */
   @ParameterizedTest
@@ -189,15 +191,16 @@ class AnyValueFormatterTest {
   void append_oneofSentTwiceInsideAList_lastWins() throws Exception {
     var out = new ByteOutput(64);
     var writer = new OtlpWriter(out);
-    int body = writer.beginMessage(5);
-    int list = writer.beginMessage(5);
-    int any = writer.beginMessage(1);
-    writer.writeString(1, "first");
-    writer.writeVarint(3, 42);
-    writer.writeVarint(9, 1);
-    writer.writeVarint(1, 1); // a string of the wrong wire type is an unknown field
+    int body = writer.beginMessage(OtlpFields.LOG_RECORD_BODY);
+    int list = writer.beginMessage(OtlpFields.ANY_VALUE_ARRAY_VALUE);
+    int any = writer.beginMessage(OtlpFields.ARRAY_VALUE_VALUES);
+    writer.writeString(OtlpFields.ANY_VALUE_STRING_VALUE, "first");
+    writer.writeVarint(OtlpFields.ANY_VALUE_INT_VALUE, 42);
+    writer.writeVarint(UNKNOWN_FIELD, 1);
+    // a string of the wrong wire type is an unknown field
+    writer.writeVarint(OtlpFields.ANY_VALUE_STRING_VALUE, 1);
     writer.endMessage(any);
-    writer.writeFixed32(7, 7);
+    writer.writeFixed32(UNKNOWN_FIELD, 7);
     writer.endMessage(list);
     writer.endMessage(body);
 

@@ -136,13 +136,13 @@ class OtlpLimitsTest {
     for (int i = 0; i < depth; i++) {
       out.clear();
       var writer = new OtlpWriter(out);
-      int list = writer.beginMessage(5);
-      writer.writeBytes(1, deep, 0, deep.length);
+      int list = writer.beginMessage(OtlpFields.ANY_VALUE_ARRAY_VALUE);
+      writer.writeBytes(OtlpFields.ARRAY_VALUE_VALUES, deep, 0, deep.length);
       writer.endMessage(list);
       deep = out.toByteArray();
     }
     out.clear();
-    new OtlpWriter(out).writeBytes(5, deep, 0, deep.length);
+    new OtlpWriter(out).writeBytes(OtlpFields.LOG_RECORD_BODY, deep, 0, deep.length);
 
     var sink = CopyingVisitor.walk(Limits.DEFAULT, OtlpRequests.ofRecord(out.toByteArray()));
 
@@ -195,19 +195,62 @@ class OtlpLimitsTest {
 
   static Stream<Arguments> notUtf8() {
     return Stream.of(
-        Arguments.of("severity_text", record(w -> w.writeBytes(3, NOT_UTF8, 0, 2))),
-        Arguments.of("event_name", record(w -> w.writeBytes(12, NOT_UTF8, 0, 2))),
-        Arguments.of("body", record(w -> inside(w, () -> w.writeBytes(1, NOT_UTF8, 0, 2), 5))),
         Arguments.of(
-            "body", record(w -> inside(w, () -> w.writeBytes(1, NOT_UTF8, 0, 2), 5, 5, 1))),
+            "severity_text",
+            record(w -> w.writeBytes(OtlpFields.LOG_RECORD_SEVERITY_TEXT, NOT_UTF8, 0, 2))),
         Arguments.of(
-            "body", record(w -> inside(w, () -> w.writeBytes(1, NOT_UTF8, 0, 2), 5, 6, 1))),
+            "event_name",
+            record(w -> w.writeBytes(OtlpFields.LOG_RECORD_EVENT_NAME, NOT_UTF8, 0, 2))),
         Arguments.of(
-            "body", record(w -> inside(w, () -> w.writeBytes(1, NOT_UTF8, 0, 2), 5, 6, 1, 2))),
+            "body",
+            record(
+                w ->
+                    notUtf8Inside(
+                        w, OtlpFields.ANY_VALUE_STRING_VALUE, OtlpFields.LOG_RECORD_BODY))),
         Arguments.of(
-            "attributes", record(w -> inside(w, () -> w.writeBytes(1, NOT_UTF8, 0, 2), 6))),
+            "body",
+            record(
+                w ->
+                    notUtf8Inside(
+                        w,
+                        OtlpFields.ANY_VALUE_STRING_VALUE,
+                        OtlpFields.LOG_RECORD_BODY,
+                        OtlpFields.ANY_VALUE_ARRAY_VALUE,
+                        OtlpFields.ARRAY_VALUE_VALUES))),
         Arguments.of(
-            "attributes.", record(w -> inside(w, () -> w.writeBytes(1, NOT_UTF8, 0, 2), 6, 2))));
+            "body",
+            record(
+                w ->
+                    notUtf8Inside(
+                        w,
+                        OtlpFields.KEY_VALUE_KEY,
+                        OtlpFields.LOG_RECORD_BODY,
+                        OtlpFields.ANY_VALUE_KVLIST_VALUE,
+                        OtlpFields.KEY_VALUE_LIST_VALUES))),
+        Arguments.of(
+            "body",
+            record(
+                w ->
+                    notUtf8Inside(
+                        w,
+                        OtlpFields.ANY_VALUE_STRING_VALUE,
+                        OtlpFields.LOG_RECORD_BODY,
+                        OtlpFields.ANY_VALUE_KVLIST_VALUE,
+                        OtlpFields.KEY_VALUE_LIST_VALUES,
+                        OtlpFields.KEY_VALUE_VALUE))),
+        Arguments.of(
+            "attributes",
+            record(
+                w -> notUtf8Inside(w, OtlpFields.KEY_VALUE_KEY, OtlpFields.LOG_RECORD_ATTRIBUTES))),
+        Arguments.of(
+            "attributes.",
+            record(
+                w ->
+                    notUtf8Inside(
+                        w,
+                        OtlpFields.ANY_VALUE_STRING_VALUE,
+                        OtlpFields.LOG_RECORD_ATTRIBUTES,
+                        OtlpFields.KEY_VALUE_VALUE))));
   }
 
   @ParameterizedTest
@@ -225,12 +268,13 @@ class OtlpLimitsTest {
     return out.toByteArray();
   }
 
-  private static void inside(OtlpWriter writer, Runnable content, int... fields) {
+  /** Writes a text field that is not UTF-8 into messages that are nested in the given fields. */
+  private static void notUtf8Inside(OtlpWriter writer, int textField, int... fields) {
     var marks = new int[fields.length];
     for (int i = 0; i < fields.length; i++) {
       marks[i] = writer.beginMessage(fields[i]);
     }
-    content.run();
+    writer.writeBytes(textField, NOT_UTF8, 0, NOT_UTF8.length);
     for (int i = fields.length - 1; i >= 0; i--) {
       writer.endMessage(marks[i]);
     }
@@ -242,11 +286,11 @@ class OtlpLimitsTest {
     var record =
         record(
             w -> {
-              int pair = w.beginMessage(6);
-              int any = w.beginMessage(2);
-              w.writeString(1, "x".repeat(13));
+              int pair = w.beginMessage(OtlpFields.LOG_RECORD_ATTRIBUTES);
+              int any = w.beginMessage(OtlpFields.KEY_VALUE_VALUE);
+              w.writeString(OtlpFields.ANY_VALUE_STRING_VALUE, "x".repeat(13));
               w.endMessage(any);
-              w.writeString(1, "late");
+              w.writeString(OtlpFields.KEY_VALUE_KEY, "late");
               w.endMessage(pair);
             });
 

@@ -22,9 +22,9 @@ final class OtlpRequests {
   static byte[] ofRecord(byte[] record) {
     var out = new ByteOutput(record.length + 32);
     var writer = new OtlpWriter(out);
-    int resource = writer.beginMessage(1);
-    int scope = writer.beginMessage(2);
-    writer.writeBytes(2, record, 0, record.length);
+    int resource = writer.beginMessage(OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS);
+    int scope = writer.beginMessage(OtlpFields.RESOURCE_LOGS_SCOPE_LOGS);
+    writer.writeBytes(OtlpFields.SCOPE_LOGS_LOG_RECORDS, record, 0, record.length);
     writer.endMessage(scope);
     writer.endMessage(resource);
     return out.toByteArray();

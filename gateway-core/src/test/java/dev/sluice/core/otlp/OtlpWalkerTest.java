@@ -30,10 +30,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Compares the walker's parsing with protobuf-java's; OtlpLimitsTest covers the limits. */
 class OtlpWalkerTest {
-  private static final int VARINT = 0;
-  private static final int FIXED64 = 1;
-  private static final int BYTES = 2;
-  private static final int FIXED32 = 5;
+  private static final int END_GROUP = 4;
+
+  /** A field number that neither {@code ResourceLogs} nor {@code ScopeLogs} uses. */
+  private static final int UNKNOWN_FIELD = 9;
+
+  private static final int UNKNOWN_TAG = UNKNOWN_FIELD << 3 | ProtobufInput.VARINT;
 
   @Property(shrinking = ShrinkingMode.OFF)
   void walk_anyRequest_agreesWithProtobufJava(@ForAll long seed) throws Exception {
@@ -191,7 +193,9 @@ class OtlpWalkerTest {
   @Test
   void walk_zeroEnumOnTheWire_isNotSent() throws Exception {
     var sink =
-        CopyingVisitor.walk(Limits.DEFAULT, OtlpRequests.ofRecord(new byte[] {2 << 3 | VARINT, 0}));
+        CopyingVisitor.walk(
+            Limits.DEFAULT,
+            OtlpRequests.ofRecord(new byte[] {OtlpFields.LOG_RECORD_SEVERITY_NUMBER_TAG, 0}));
 
     assertThat(sink.logs.getFirst().severityNumber()).isZero();
   }
@@ -201,12 +205,12 @@ class OtlpWalkerTest {
     var out = new ByteOutput(64);
     var writer = new OtlpWriter(out);
     for (int i = 1; i <= 2; i++) {
-      writer.writeFixed64(1, i);
-      writer.writeVarint(2, i);
-      writer.writeString(3, "s" + i);
-      writer.writeVarint(7, i);
-      writer.writeFixed32(8, i);
-      writer.writeString(12, "e" + i);
+      writer.writeFixed64(OtlpFields.LOG_RECORD_TIME_UNIX_NANO, i);
+      writer.writeVarint(OtlpFields.LOG_RECORD_SEVERITY_NUMBER, i);
+      writer.writeString(OtlpFields.LOG_RECORD_SEVERITY_TEXT, "s" + i);
+      writer.writeVarint(OtlpFields.LOG_RECORD_DROPPED_ATTRIBUTES_COUNT, i);
+      writer.writeFixed32(OtlpFields.LOG_RECORD_FLAGS, i);
+      writer.writeString(OtlpFields.LOG_RECORD_EVENT_NAME, "e" + i);
     }
 
     var log =
@@ -227,13 +231,13 @@ class OtlpWalkerTest {
   void walk_bodyAndValueInParts_lastThatIsSetWins() throws Exception {
     var out = new ByteOutput(64);
     var writer = new OtlpWriter(out);
-    string(writer, 5, "first");
-    string(writer, 5, "second");
-    writer.endMessage(writer.beginMessage(5));
-    int pair = writer.beginMessage(6);
-    writer.writeString(1, "key");
-    string(writer, 2, "value");
-    writer.endMessage(writer.beginMessage(2));
+    string(writer, OtlpFields.LOG_RECORD_BODY, "first");
+    string(writer, OtlpFields.LOG_RECORD_BODY, "second");
+    writer.endMessage(writer.beginMessage(OtlpFields.LOG_RECORD_BODY));
+    int pair = writer.beginMessage(OtlpFields.LOG_RECORD_ATTRIBUTES);
+    writer.writeString(OtlpFields.KEY_VALUE_KEY, "key");
+    string(writer, OtlpFields.KEY_VALUE_VALUE, "value");
+    writer.endMessage(writer.beginMessage(OtlpFields.KEY_VALUE_VALUE));
     writer.endMessage(pair);
     var bytes = OtlpRequests.ofRecord(out.toByteArray());
 
@@ -245,14 +249,18 @@ class OtlpWalkerTest {
 
   private static void string(OtlpWriter writer, int field, String text) {
     int any = writer.beginMessage(field);
-    writer.writeString(1, text);
+    writer.writeString(OtlpFields.ANY_VALUE_STRING_VALUE, text);
     writer.endMessage(any);
   }
 
   @ParameterizedTest
   @CsvSource({"3, start of a group", "4, end of a group", "6, undefined", "7, undefined"})
   void walk_unsupportedWireTypes_areMalformedEverywhere(int wireType, String what) {
-    byte[] field = {(byte) (9 << 3 | wireType), 9 << 3 | 4};
+    // unknown in a request, known in a record
+    byte[] field = {
+      (byte) (OtlpFields.LOG_RECORD_TRACE_ID << 3 | wireType),
+      OtlpFields.LOG_RECORD_TRACE_ID << 3 | END_GROUP
+    };
 
     assertThatThrownBy(() -> CopyingVisitor.walk(Limits.DEFAULT, field))
         .as(what)
@@ -287,7 +295,16 @@ class OtlpWalkerTest {
   /** A length must not exceed its message, even if the array continues. */
   @Test
   void walk_innerLengthBeyondItsParent_isMalformed() {
-    byte[] bytes = {1 << 3 | BYTES, 2, 2 << 3 | BYTES, 4, 9 << 3 | VARINT, 1, 9 << 3 | VARINT, 1};
+    byte[] bytes = {
+      OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS_TAG,
+      2,
+      OtlpFields.RESOURCE_LOGS_SCOPE_LOGS_TAG,
+      4,
+      UNKNOWN_TAG,
+      1,
+      UNKNOWN_TAG,
+      1
+    };
 
     assertThatExceptionOfType(MalformedOtlpException.class)
         .isThrownBy(() -> CopyingVisitor.walk(Limits.DEFAULT, bytes));
@@ -295,7 +312,11 @@ class OtlpWalkerTest {
 
   @Test
   void walk_fixedFieldsBeyondTheirRecord_areMalformed() {
-    for (var field : List.of(1 << 3 | FIXED64, 11 << 3 | FIXED64, 8 << 3 | FIXED32)) {
+    for (var field :
+        List.of(
+            OtlpFields.LOG_RECORD_TIME_UNIX_NANO_TAG,
+            OtlpFields.LOG_RECORD_OBSERVED_TIME_UNIX_NANO_TAG,
+            OtlpFields.LOG_RECORD_FLAGS_TAG)) {
       var record = new byte[] {field.byteValue(), 0, 0, 0};
       var request =
           ByteString.copyFrom(OtlpRequests.ofRecord(record)).concat(ByteString.copyFrom(tail()));

@@ -17,6 +17,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class OtlpWriterTest {
+  /** A field number that no version of the protocol uses, and that needs two bytes. */
+  private static final int UNKNOWN_FIELD = 2047;
+
   private final ByteOutput out = new ByteOutput(16);
   private final OtlpWriter writer = new OtlpWriter(out);
 
@@ -30,8 +33,8 @@ class OtlpWriterTest {
     }
     var expected = OtlpRequests.of(log.build(), log.build());
 
-    int resource = writer.beginMessage(1);
-    int scope = writer.beginMessage(2);
+    int resource = writer.beginMessage(OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS);
+    int scope = writer.beginMessage(OtlpFields.RESOURCE_LOGS_SCOPE_LOGS);
     record(log);
     record(log);
     writer.endMessage(scope);
@@ -44,22 +47,26 @@ class OtlpWriterTest {
   }
 
   private void record(LogRecord.Builder log) {
-    int record = writer.beginMessage(2);
-    writer.writeFixed64(1, log.getTimeUnixNano());
-    writer.writeVarint(2, log.getSeverityNumberValue());
-    writer.writeString(3, log.getSeverityText());
-    int body = writer.beginMessage(5);
-    writer.writeString(1, log.getBody().getStringValue());
+    int record = writer.beginMessage(OtlpFields.SCOPE_LOGS_LOG_RECORDS);
+    writer.writeFixed64(OtlpFields.LOG_RECORD_TIME_UNIX_NANO, log.getTimeUnixNano());
+    writer.writeVarint(OtlpFields.LOG_RECORD_SEVERITY_NUMBER, log.getSeverityNumberValue());
+    writer.writeString(OtlpFields.LOG_RECORD_SEVERITY_TEXT, log.getSeverityText());
+    int body = writer.beginMessage(OtlpFields.LOG_RECORD_BODY);
+    writer.writeString(OtlpFields.ANY_VALUE_STRING_VALUE, log.getBody().getStringValue());
     writer.endMessage(body);
     for (var pair : log.getAttributesList()) {
-      writer.writeAttribute(6, pair.getKey(), pair.getValue().getStringValue());
+      writer.writeAttribute(
+          OtlpFields.LOG_RECORD_ATTRIBUTES, pair.getKey(), pair.getValue().getStringValue());
     }
-    writer.writeVarint(7, Integer.toUnsignedLong(log.getDroppedAttributesCount()));
-    writer.writeFixed32(8, log.getFlags());
-    bytes(9, log.getTraceId());
-    bytes(10, log.getSpanId());
-    writer.writeFixed64(11, log.getObservedTimeUnixNano());
-    writer.writeString(12, log.getEventName());
+    writer.writeVarint(
+        OtlpFields.LOG_RECORD_DROPPED_ATTRIBUTES_COUNT,
+        Integer.toUnsignedLong(log.getDroppedAttributesCount()));
+    writer.writeFixed32(OtlpFields.LOG_RECORD_FLAGS, log.getFlags());
+    bytes(OtlpFields.LOG_RECORD_TRACE_ID, log.getTraceId());
+    bytes(OtlpFields.LOG_RECORD_SPAN_ID, log.getSpanId());
+    writer.writeFixed64(
+        OtlpFields.LOG_RECORD_OBSERVED_TIME_UNIX_NANO, log.getObservedTimeUnixNano());
+    writer.writeString(OtlpFields.LOG_RECORD_EVENT_NAME, log.getEventName());
     writer.endMessage(record);
   }
 
@@ -84,9 +91,9 @@ class OtlpWriterTest {
             .setEventName("after")
             .build();
 
-    writer.writeString(3, "before");
-    writer.writeAttribute(6, "key", text);
-    writer.writeString(12, "after");
+    writer.writeString(OtlpFields.LOG_RECORD_SEVERITY_TEXT, "before");
+    writer.writeAttribute(OtlpFields.LOG_RECORD_ATTRIBUTES, "key", text);
+    writer.writeString(OtlpFields.LOG_RECORD_EVENT_NAME, "after");
 
     assertThat(LogRecord.parseFrom(out.toByteArray())).isEqualTo(expected);
     assertThat(out.toByteArray()).isEqualTo(expected.toByteArray());
@@ -94,20 +101,20 @@ class OtlpWriterTest {
 
   @Test
   void beginMessage_fieldNumbersAboveFifteen_takeTwoBytes() throws Exception {
-    int message = writer.beginMessage(2047);
+    int message = writer.beginMessage(UNKNOWN_FIELD);
     writer.writeVarint(1, -1);
     writer.endMessage(message);
 
     var unknown = LogRecord.parseFrom(out.toByteArray()).getUnknownFields();
 
-    assertThat(unknown.getField(2047).getLengthDelimitedList()).hasSize(1);
+    assertThat(unknown.getField(UNKNOWN_FIELD).getLengthDelimitedList()).hasSize(1);
   }
 
   @Test
   void writeString_charactersOfEveryLength_areUtf8() throws Exception {
     var text = "a\u007F\u0080\u07FF\u0800\uD7FF\uE000\uFFFF\uD800\uDC00\uDBFF\uDFFF😀";
 
-    writer.writeString(3, text);
+    writer.writeString(OtlpFields.LOG_RECORD_SEVERITY_TEXT, text);
 
     assertThat(LogRecord.parseFrom(out.toByteArray()).getSeverityText()).isEqualTo(text);
   }
@@ -116,7 +123,7 @@ class OtlpWriterTest {
   @ValueSource(
       strings = {"\uD83D", "a\uD83Db", "\uDE00", "\uDE00\uD83D", "\uD83D\uD83D", "end\uDBFF"})
   void writeString_loneSurrogate_rejectsTheRecord(String text) throws Exception {
-    writer.writeString(3, text);
+    writer.writeString(OtlpFields.LOG_RECORD_SEVERITY_TEXT, text);
 
     var sink = CopyingVisitor.walk(Limits.DEFAULT, OtlpRequests.ofRecord(out.toByteArray()));
 

@@ -38,17 +38,17 @@ class RecordExtractorTest {
       return;
     }
     var batch = batch(request.toByteArray(), records, rejected);
-    int wanted = random.nextInt(records);
+    int index = random.nextInt(records);
     int ordinal = -1;
-    for (int i = 0; i <= wanted; i++) {
+    for (int i = 0; i <= index; i++) {
       ordinal = rejected.nextClearBit(ordinal + 1);
     }
 
-    var cut = RecordExtractor.extract(batch, wanted);
+    var cut = RecordExtractor.extract(batch, index);
 
     // the bytes are equal too, because protobuf-java wrote the original in the same order
     assertThat(cut.otlp()).isEqualTo(singles.get(ordinal).toByteArray());
-    assertThat(cut.firstId()).isEqualTo(FIRST.plus(wanted));
+    assertThat(cut.firstId()).isEqualTo(FIRST.plus(index));
     assertThat(cut.tenant()).isEqualTo("t");
     assertThat(cut.receivedNanos()).isEqualTo(17);
     assertThat(cut.records()).isEqualTo(1);
