@@ -37,7 +37,7 @@ class LimitsTest {
   void limits_aboveTheMaximum_throwWithTheName(int component, String name, int max) {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> with(component, max + 1))
-        .withMessage(name + " is " + (max + 1) + ", at max " + max);
+        .withMessage(name + " is " + (max + 1) + ", at most " + max);
     assertThat(with(component, max)).isNotNull();
   }
 
