@@ -338,6 +338,6 @@ class TemplateReportTest {
         .isEqualTo(new MinuteRange(100, 111));
     assertThat(new MinuteRange(100, 110).precedingFrom()).isEqualTo(90);
     assertThat(new MinuteRange(5, 110).precedingFrom()).isZero();
-    assertThatThrownBy(() -> new MinuteRange(7, 7)).hasMessage("from minute 7 to minute 7");
+    assertThatThrownBy(() -> new MinuteRange(7, 7)).hasMessage("minutes from 7 to 7 are not a range");
   }
 }
