@@ -338,6 +338,7 @@ class TemplateReportTest {
         .isEqualTo(new MinuteRange(100, 111));
     assertThat(new MinuteRange(100, 110).precedingFrom()).isEqualTo(90);
     assertThat(new MinuteRange(5, 110).precedingFrom()).isZero();
-    assertThatThrownBy(() -> new MinuteRange(7, 7)).hasMessage("minutes from 7 to 7 are not a range");
+    assertThatThrownBy(() -> new MinuteRange(7, 7))
+        .hasMessage("minutes from 7 to 7 are not a range");
   }
 }
