@@ -26,26 +26,38 @@ class ArchitectureTest {
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.core..")
-          .and()
-          .resideOutsideOfPackage("dev.sluice.core.dictionary..")
           .should()
           .dependOnClassesThat()
           .resideOutsideOfPackages("java..", "org.jspecify..", "dev.sluice.core..")
           .because("the core must run, and be tested, with nothing on the class path");
 
   @ArchTest
-  static final ArchRule dictionaryMayAlsoDependOnHash4j =
+  static final ArchRule templatesDependOnlyOnTheCoreAndHash4j =
       noClasses()
           .that()
-          .resideInAPackage("dev.sluice.core.dictionary..")
+          .resideInAPackage("dev.sluice.templates..")
           .should()
           .dependOnClassesThat()
           .resideOutsideOfPackages(
               "java..",
               "org.jspecify..",
               "com.dynatrace.hash4j.hashing..",
-              "dev.sluice.core.dictionary..",
-              "dev.sluice.core.port..");
+              "dev.sluice.core..",
+              "dev.sluice.templates..");
+
+  @ArchTest
+  static final ArchRule queriesDependOnlyOnTheCoreAndTheTemplates =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.query..")
+          .should()
+          .dependOnClassesThat()
+          .resideOutsideOfPackages(
+              "java..",
+              "org.jspecify..",
+              "dev.sluice.core..",
+              "dev.sluice.templates..",
+              "dev.sluice.query..");
 
   @ArchTest
   static final ArchRule domainDependsOnNoOtherPackage =
@@ -66,19 +78,23 @@ class ArchitectureTest {
           .resideInAPackage("dev.sluice.core.ingest..");
 
   @ArchTest
-  static final ArchRule onlyBootDependsOnAdapters =
+  static final ArchRule onlyConfigDependsOnAdapters =
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.api..")
           .and()
-          .resideOutsideOfPackage("dev.sluice.api.boot..")
+          .resideOutsideOfPackage("dev.sluice.api.config..")
           .should()
           .dependOnClassesThat(
               resideInAPackage("dev.sluice..")
                   .and(
                       not(
                           resideInAnyPackage(
-                              "dev.sluice.api..", "dev.sluice.core..", "dev.sluice.proto.."))));
+                              "dev.sluice.api..",
+                              "dev.sluice.core..",
+                              "dev.sluice.templates..",
+                              "dev.sluice.query..",
+                              "dev.sluice.proto.."))));
 
   @ArchTest
   static final ArchRule httpDoesNotDependOnGrpc =
@@ -125,7 +141,12 @@ class ArchitectureTest {
           .ignoreDependency(
               resideInAnyPackage("dev.sluice.api..", "dev.sluice.testkit.."), alwaysTrue())
           .ignoreDependency(
-              alwaysTrue(), resideInAnyPackage("dev.sluice.core..", "dev.sluice.proto.."));
+              alwaysTrue(),
+              resideInAnyPackage(
+                  "dev.sluice.core..",
+                  "dev.sluice.templates..",
+                  "dev.sluice.query..",
+                  "dev.sluice.proto.."));
 
   @ArchTest
   static final ArchRule failoverDependsOnNeitherIngestNorDelivery =

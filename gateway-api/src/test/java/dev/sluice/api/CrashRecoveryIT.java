@@ -163,7 +163,7 @@ class CrashRecoveryIT {
                 "--enable-native-access=ALL-UNNAMED",
                 "-cp",
                 System.getProperty("java.class.path"),
-                "dev.sluice.api.boot.GatewayApplication",
+                "dev.sluice.api.config.GatewayApplication",
                 "--server.address=127.0.0.1",
                 "--server.port=" + port,
                 "--management.server.port=" + management,

@@ -2,10 +2,10 @@ package dev.sluice.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.proto.v1.Filter;
 import dev.sluice.proto.v1.LogServiceGrpc;
 import dev.sluice.proto.v1.QueryRequest;
+import dev.sluice.templates.dictionary.ContentId;
 import io.grpc.ManagedChannelBuilder;
 import java.net.URI;
 import java.net.http.HttpRequest;

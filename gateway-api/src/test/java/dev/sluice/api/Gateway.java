@@ -3,8 +3,8 @@ package dev.sluice.api;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.api.boot.GatewayApplication;
-import dev.sluice.api.boot.OtlpPort;
+import dev.sluice.api.config.GatewayApplication;
+import dev.sluice.api.config.OtlpPort;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.engines.EmbeddedClickHouse;
 import dev.sluice.engines.EmbeddedRedis;

@@ -4,8 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.demo.TemplateEvaluation;
 import dev.sluice.testkit.SharedEngines;
+import dev.sluice.tools.TemplateEvaluation;
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -221,7 +221,7 @@ class TemplateEvaluationIT {
   void terminate_whileItsGatewayRuns_cleansUp() throws Exception {
     Files.write(logs.resolve("a.ndjson"), lines());
     var command =
-        new ArrayList<>(List.of(java(), "-cp", classPath(), "dev.sluice.demo.TemplateEvaluation"));
+        new ArrayList<>(List.of(java(), "-cp", classPath(), "dev.sluice.tools.TemplateEvaluation"));
     command.addAll(List.of(logs.toString(), results.toString()));
     Stream.of(startGateway()).map(Object::toString).forEach(command::add);
     command.add("--sluice.roles=ingest"); // no log is ever stored, so the evaluation waits
@@ -267,7 +267,7 @@ class TemplateEvaluationIT {
       "--sun-misc-unsafe-memory-access=allow",
       "-cp",
       classPath(),
-      "dev.sluice.api.boot.GatewayApplication",
+      "dev.sluice.api.config.GatewayApplication",
       "--sluice.engines.cache-dir=" + SharedEngines.cacheDirectory()
     };
   }

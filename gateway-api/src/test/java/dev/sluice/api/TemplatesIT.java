@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
-import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.proto.v1.Filter;
 import dev.sluice.proto.v1.LogServiceGrpc;
 import dev.sluice.proto.v1.QueryRequest;
 import dev.sluice.proto.v1.StoredLog;
+import dev.sluice.templates.dictionary.ContentId;
 import io.grpc.ManagedChannelBuilder;
 import java.net.URLEncoder;
 import java.net.http.HttpRequest;

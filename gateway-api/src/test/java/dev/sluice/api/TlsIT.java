@@ -4,8 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.api.boot.GatewayApplication;
-import dev.sluice.api.boot.OtlpPort;
+import dev.sluice.api.config.GatewayApplication;
+import dev.sluice.api.config.OtlpPort;
 import dev.sluice.testkit.SharedEngines;
 import io.grpc.Grpc;
 import io.grpc.TlsChannelCredentials;

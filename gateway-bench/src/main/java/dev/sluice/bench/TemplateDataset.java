@@ -2,7 +2,7 @@ package dev.sluice.bench;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.core.dictionary.ContentId;
+import dev.sluice.templates.dictionary.ContentId;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

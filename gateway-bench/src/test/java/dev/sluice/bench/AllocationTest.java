@@ -54,7 +54,7 @@ final class AllocationTest {
   private static final Set<String> EXCLUDED =
       Set.of(
           "dev.sluice.core.ingest.RequestBatcherBenchmark",
-          "dev.sluice.core.search.EmbeddingStrategyBenchmark",
+          "dev.sluice.query.search.EmbeddingStrategyBenchmark",
           "dev.sluice.wal.GroupCommitBenchmark",
           "dev.sluice.wal.SegmentLogBenchmark");
 

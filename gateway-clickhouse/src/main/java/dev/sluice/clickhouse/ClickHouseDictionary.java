@@ -1,6 +1,7 @@
 package dev.sluice.clickhouse;
 
-import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.WriteResult;
+import dev.sluice.templates.dictionary.Dictionary;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Collection;

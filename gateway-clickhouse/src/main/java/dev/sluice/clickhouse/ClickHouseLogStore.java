@@ -2,11 +2,11 @@ package dev.sluice.clickhouse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.LogEnricher;
-import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
-import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.port.WriteResult;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.port.LogReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -251,10 +251,10 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   /** Writes the dictionary entries before the rows, so that each id in a row can be resolved. */
   private static void writeDictionary(LogEnricher enricher) throws InterruptedException {
     switch (enricher.flush()) {
-      case Dictionary.WriteResult.Written() -> {}
-      case Dictionary.WriteResult.Retryable(var reason) ->
+      case WriteResult.Written() -> {}
+      case WriteResult.Retryable(var reason) ->
           throw ClickHouseException.retryable("dictionary write failed: " + reason);
-      case Dictionary.WriteResult.SchemaMismatch(var reason) ->
+      case WriteResult.SchemaMismatch(var reason) ->
           throw ClickHouseException.schemaMismatch("dictionary write failed: " + reason);
     }
   }

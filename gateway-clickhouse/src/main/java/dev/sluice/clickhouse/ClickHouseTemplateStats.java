@@ -1,8 +1,8 @@
 package dev.sluice.clickhouse;
 
-import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
-import dev.sluice.core.port.TemplateStats;
-import dev.sluice.core.query.LogFilter;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.port.LogReader.QueryTooExpensiveException;
+import dev.sluice.query.port.TemplateStats;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;

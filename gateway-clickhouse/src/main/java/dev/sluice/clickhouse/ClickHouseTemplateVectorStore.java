@@ -2,13 +2,13 @@ package dev.sluice.clickhouse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
-import dev.sluice.core.port.TemplateStats;
-import dev.sluice.core.port.TemplateStats.MinuteRange;
-import dev.sluice.core.port.TemplateStats.TemplateQuery;
-import dev.sluice.core.port.TemplateStats.TimeSlice;
-import dev.sluice.core.port.TemplateVectorStore;
-import dev.sluice.core.query.LogFilter;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.port.LogReader.QueryTooExpensiveException;
+import dev.sluice.query.port.TemplateStats;
+import dev.sluice.query.port.TemplateStats.MinuteRange;
+import dev.sluice.query.port.TemplateStats.TemplateQuery;
+import dev.sluice.query.port.TemplateStats.TimeSlice;
+import dev.sluice.query.port.TemplateVectorStore;
 import java.io.InputStream;
 import java.util.Arrays;
 import java.util.Collection;

@@ -2,8 +2,8 @@ package dev.sluice.clickhouse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.core.port.Dictionary.DictionaryEntry;
-import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
+import dev.sluice.templates.dictionary.Dictionary.EntryKind;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;

@@ -1,9 +1,9 @@
 package dev.sluice.clickhouse;
 
-import dev.sluice.core.port.LogReader.Query;
-import dev.sluice.core.port.TemplateStats.TimeSlice;
-import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.query.TextQuery;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.filter.TextQuery;
+import dev.sluice.query.port.LogReader.Query;
+import dev.sluice.query.port.TemplateStats.TimeSlice;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;

@@ -1,11 +1,11 @@
 package dev.sluice.clickhouse;
 
-import dev.sluice.core.dictionary.TextReference;
 import dev.sluice.core.otlp.AnyValue;
 import dev.sluice.core.otlp.AnyValueFormatter;
 import dev.sluice.core.otlp.Attributes;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.port.LogEnricher;
+import dev.sluice.templates.dictionary.TextReference;
 import java.io.IOException;
 import java.io.OutputStream;
 

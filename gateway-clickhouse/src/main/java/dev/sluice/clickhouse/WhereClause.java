@@ -1,11 +1,11 @@
 package dev.sluice.clickhouse;
 
-import dev.sluice.core.dictionary.TextReference;
-import dev.sluice.core.port.TemplateStats.MinuteRange;
-import dev.sluice.core.port.TemplateStats.TemplateQuery;
-import dev.sluice.core.query.AttributeCondition;
-import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.query.TextQuery;
+import dev.sluice.query.filter.AttributeCondition;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.filter.TextQuery;
+import dev.sluice.query.port.TemplateStats.MinuteRange;
+import dev.sluice.query.port.TemplateStats.TemplateQuery;
+import dev.sluice.templates.dictionary.TextReference;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;

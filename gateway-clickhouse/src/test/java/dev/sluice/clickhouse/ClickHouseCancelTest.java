@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
-import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.query.TextQuery;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.filter.TextQuery;
+import dev.sluice.query.port.LogReader.QueryTooExpensiveException;
 import java.io.InputStream;
 import java.time.Duration;
 import java.util.Map;

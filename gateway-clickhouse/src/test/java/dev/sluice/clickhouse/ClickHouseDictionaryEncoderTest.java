@@ -2,13 +2,13 @@ package dev.sluice.clickhouse;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.delivery.DictionaryEncoder;
-import dev.sluice.core.dictionary.SharedDictionaryCache;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.LogEnricher;
-import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
+import dev.sluice.query.port.LogReader;
+import dev.sluice.templates.dictionary.Dictionary;
+import dev.sluice.templates.dictionary.DictionaryEncoder;
+import dev.sluice.templates.dictionary.SharedDictionaryCache;
 import dev.sluice.testkit.DictionaryEncoderContract;
 import dev.sluice.testkit.LogBatches;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;

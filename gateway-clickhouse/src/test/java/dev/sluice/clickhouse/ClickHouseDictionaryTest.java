@@ -4,13 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.InstanceOfAssertFactories.type;
 
-import dev.sluice.core.dictionary.ContentId;
-import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.Dictionary.DictionaryEntry;
-import dev.sluice.core.port.Dictionary.EntryKind;
-import dev.sluice.core.port.Dictionary.WriteResult.Retryable;
-import dev.sluice.core.port.Dictionary.WriteResult.SchemaMismatch;
-import dev.sluice.core.port.Dictionary.WriteResult.Written;
+import dev.sluice.core.port.WriteResult;
+import dev.sluice.core.port.WriteResult.Retryable;
+import dev.sluice.core.port.WriteResult.SchemaMismatch;
+import dev.sluice.core.port.WriteResult.Written;
+import dev.sluice.templates.dictionary.ContentId;
+import dev.sluice.templates.dictionary.Dictionary;
+import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
+import dev.sluice.templates.dictionary.Dictionary.EntryKind;
 import dev.sluice.testkit.DictionaryContract;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -124,7 +125,7 @@ class ClickHouseDictionaryTest extends DictionaryContract {
       var texts = IntStream.range(0, 50).mapToObj(i -> "text " + i).toList();
       var linked = texts.stream().map(t -> entry(EntryKind.TEMPLATE, t, AT, "<*>")).toList();
       var later = texts.stream().map(t -> entry(EntryKind.TEMPLATE, t, AT + 9, null)).toList();
-      var tasks = new ArrayList<Callable<Dictionary.WriteResult>>();
+      var tasks = new ArrayList<Callable<WriteResult>>();
       for (int i = 0; i < 5; i++) {
         tasks.add(() -> dictionary.write(linked));
         tasks.add(() -> other.write(later));

@@ -1,8 +1,8 @@
 package dev.sluice.clickhouse;
 
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
+import dev.sluice.query.port.LogReader;
 import dev.sluice.testkit.LogReaderContract;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;

@@ -1,7 +1,7 @@
 package dev.sluice.clickhouse;
 
-import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
+import dev.sluice.query.port.LogReader;
 import dev.sluice.testkit.LogStoreContract;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;

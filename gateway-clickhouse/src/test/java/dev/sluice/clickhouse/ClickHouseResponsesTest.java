@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
-import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.port.LogStore.DeliverySlice;
 import dev.sluice.core.port.LogStore.StoreResult;
 import dev.sluice.core.port.SpoolConsumer.Delivery;
-import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.query.TextQuery;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.filter.TextQuery;
+import dev.sluice.query.port.LogReader.Query;
 import dev.sluice.testkit.LogBatches;
 import java.io.IOException;
 import java.net.InetAddress;

@@ -2,15 +2,15 @@ package dev.sluice.clickhouse;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.dictionary.SharedDictionaryCache;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogStore.DeliverySlice;
 import dev.sluice.core.port.LogStore.StoreResult.Retryable;
 import dev.sluice.core.port.LogStore.StoreResult.SchemaMismatch;
 import dev.sluice.core.port.LogStore.StoreResult.Stored;
-import dev.sluice.core.templates.MinerSettings;
-import dev.sluice.core.templates.TemplateRegistry;
+import dev.sluice.templates.MinerSettings;
+import dev.sluice.templates.TemplateRegistry;
+import dev.sluice.templates.dictionary.SharedDictionaryCache;
 import dev.sluice.testkit.LogBatches;
 import dev.sluice.testkit.SharedEngines;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;

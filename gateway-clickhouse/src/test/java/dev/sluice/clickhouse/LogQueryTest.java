@@ -4,11 +4,11 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.port.LogReader.Query;
-import dev.sluice.core.port.TemplateStats.MinuteRange;
-import dev.sluice.core.port.TemplateStats.TimeSlice;
-import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.query.TextQuery;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.filter.TextQuery;
+import dev.sluice.query.port.LogReader.Query;
+import dev.sluice.query.port.TemplateStats.MinuteRange;
+import dev.sluice.query.port.TemplateStats.TimeSlice;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,9 +3,9 @@ package dev.sluice.clickhouse;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.core.port.Dictionary.DictionaryEntry;
-import dev.sluice.core.port.Dictionary.EntryKind;
-import dev.sluice.core.port.TemplateStats.TemplateCount;
+import dev.sluice.query.port.TemplateStats.TemplateCount;
+import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
+import dev.sluice.templates.dictionary.Dictionary.EntryKind;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
 import java.util.ArrayList;

@@ -3,9 +3,9 @@ package dev.sluice.clickhouse;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.clickhouse.ClickHouseSettings.Indexes;
-import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.port.LogStore.StoreResult;
-import dev.sluice.core.query.LogFilter;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.port.LogReader.Query;
 import dev.sluice.testkit.LogBatches;
 import java.time.Duration;
 import java.util.List;

@@ -1,6 +1,6 @@
 package dev.sluice.embeddings;
 
-import dev.sluice.core.port.Embedder;
+import dev.sluice.query.port.Embedder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;

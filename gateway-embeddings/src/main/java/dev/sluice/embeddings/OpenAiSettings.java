@@ -1,6 +1,6 @@
 package dev.sluice.embeddings;
 
-import dev.sluice.core.port.Embedder.Model;
+import dev.sluice.query.port.Embedder.Model;
 import java.net.URI;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

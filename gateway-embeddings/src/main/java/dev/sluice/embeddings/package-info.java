@@ -1,7 +1,7 @@
 /**
- * Implementations of {@link dev.sluice.core.port.Embedder}: {@link OnnxEmbedder} runs a model in
+ * Implementations of {@link dev.sluice.query.port.Embedder}: {@link OnnxEmbedder} runs a model in
  * this process, {@link OpenAiEmbedder} calls an OpenAI-compatible endpoint. Only {@code
- * dev.sluice.api.boot} uses this package.
+ * dev.sluice.api.config} uses this package.
  */
 @NullMarked
 package dev.sluice.embeddings;

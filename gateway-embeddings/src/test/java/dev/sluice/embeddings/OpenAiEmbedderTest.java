@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
-import dev.sluice.core.port.Embedder.EmbedderUnavailableException;
-import dev.sluice.core.port.Embedder.InvalidInputException;
-import dev.sluice.core.port.Embedder.Model;
+import dev.sluice.query.port.Embedder.EmbedderUnavailableException;
+import dev.sluice.query.port.Embedder.InvalidInputException;
+import dev.sluice.query.port.Embedder.Model;
 import dev.sluice.testkit.ManualClock;
 import java.io.IOException;
 import java.net.InetAddress;

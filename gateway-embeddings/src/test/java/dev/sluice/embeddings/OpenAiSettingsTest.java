@@ -2,7 +2,7 @@ package dev.sluice.embeddings;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.port.Embedder.Model;
+import dev.sluice.query.port.Embedder.Model;
 import java.net.URI;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;

@@ -2,11 +2,11 @@ package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.dictionary.ContentId;
-import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.Dictionary.DictionaryEntry;
-import dev.sluice.core.port.Dictionary.EntryKind;
-import dev.sluice.core.port.Dictionary.WriteResult.Written;
+import dev.sluice.core.port.WriteResult.Written;
+import dev.sluice.templates.dictionary.ContentId;
+import dev.sluice.templates.dictionary.Dictionary;
+import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
+import dev.sluice.templates.dictionary.Dictionary.EntryKind;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;

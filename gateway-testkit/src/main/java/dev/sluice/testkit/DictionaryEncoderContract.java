@@ -3,24 +3,25 @@ package dev.sluice.testkit;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.delivery.DictionaryEncoder;
-import dev.sluice.core.dictionary.ContentId;
-import dev.sluice.core.dictionary.SharedDictionaryCache;
-import dev.sluice.core.dictionary.TextReference;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.Dictionary.DictionaryEntry;
-import dev.sluice.core.port.Dictionary.EntryKind;
 import dev.sluice.core.port.LogEnricher;
-import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.LogReader.LogPage;
-import dev.sluice.core.port.LogReader.Position;
-import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.port.LogStore.DeliverySlice;
 import dev.sluice.core.port.LogStore.StoreResult;
-import dev.sluice.core.query.AttributeCondition.Operator;
-import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.read.LongTextResolvingReader;
+import dev.sluice.core.port.WriteResult;
+import dev.sluice.query.filter.AttributeCondition.Operator;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.port.LogReader;
+import dev.sluice.query.port.LogReader.LogPage;
+import dev.sluice.query.port.LogReader.Position;
+import dev.sluice.query.port.LogReader.StoredLog;
+import dev.sluice.query.read.LongTextResolvingReader;
+import dev.sluice.templates.dictionary.ContentId;
+import dev.sluice.templates.dictionary.Dictionary;
+import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
+import dev.sluice.templates.dictionary.Dictionary.EntryKind;
+import dev.sluice.templates.dictionary.DictionaryEncoder;
+import dev.sluice.templates.dictionary.SharedDictionaryCache;
+import dev.sluice.templates.dictionary.TextReference;
 import io.opentelemetry.proto.logs.v1.LogRecord;
 import io.opentelemetry.proto.resource.v1.Resource;
 import java.util.ArrayList;
@@ -507,10 +508,8 @@ public abstract class DictionaryEncoderContract extends LogContract {
     }
 
     @Override
-    public Dictionary.WriteResult write(List<DictionaryEntry> entries) throws InterruptedException {
-      return reason == null
-          ? dictionary.write(entries)
-          : new Dictionary.WriteResult.Retryable(reason);
+    public WriteResult write(List<DictionaryEntry> entries) throws InterruptedException {
+      return reason == null ? dictionary.write(entries) : new WriteResult.Retryable(reason);
     }
 
     @Override

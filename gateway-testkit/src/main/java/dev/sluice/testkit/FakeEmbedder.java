@@ -1,6 +1,6 @@
 package dev.sluice.testkit;
 
-import dev.sluice.core.port.Embedder;
+import dev.sluice.query.port.Embedder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

@@ -1,6 +1,7 @@
 package dev.sluice.testkit;
 
-import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.WriteResult;
+import dev.sluice.templates.dictionary.Dictionary;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;

@@ -2,7 +2,6 @@ package dev.sluice.testkit;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.core.dictionary.TextReference;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
@@ -15,11 +14,12 @@ import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpRecord;
 import dev.sluice.core.otlp.OtlpRecordVisitor;
 import dev.sluice.core.otlp.OtlpWalker;
-import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.LogEnricher;
-import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
-import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.port.WriteResult;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.port.LogReader;
+import dev.sluice.templates.dictionary.TextReference;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.util.ArrayList;
@@ -105,7 +105,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
       }
       base += batch.records();
     }
-    if (enricher.flush() instanceof Dictionary.WriteResult.Retryable(var reason)) {
+    if (enricher.flush() instanceof WriteResult.Retryable(var reason)) {
       return new StoreResult.Retryable(reason);
     }
     boolean known = !tokens.add(slice.token());

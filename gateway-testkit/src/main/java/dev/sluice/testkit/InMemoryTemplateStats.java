@@ -1,11 +1,11 @@
 package dev.sluice.testkit;
 
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.port.Dictionary.DictionaryEntry;
-import dev.sluice.core.port.Dictionary.EntryKind;
-import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
-import dev.sluice.core.port.TemplateStats;
-import dev.sluice.core.query.LogFilter;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.port.LogReader.QueryTooExpensiveException;
+import dev.sluice.query.port.TemplateStats;
+import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
+import dev.sluice.templates.dictionary.Dictionary.EntryKind;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;

@@ -1,12 +1,12 @@
 package dev.sluice.testkit;
 
-import dev.sluice.core.port.Dictionary.DictionaryEntry;
-import dev.sluice.core.port.Dictionary.EntryKind;
-import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
-import dev.sluice.core.port.TemplateStats.MinuteRange;
-import dev.sluice.core.port.TemplateStats.TemplateQuery;
-import dev.sluice.core.port.TemplateVectorStore;
-import dev.sluice.core.query.LogFilter;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.port.LogReader.QueryTooExpensiveException;
+import dev.sluice.query.port.TemplateStats.MinuteRange;
+import dev.sluice.query.port.TemplateStats.TemplateQuery;
+import dev.sluice.query.port.TemplateVectorStore;
+import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
+import dev.sluice.templates.dictionary.Dictionary.EntryKind;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;

@@ -1,9 +1,9 @@
 package dev.sluice.testkit;
 
-import dev.sluice.core.port.LogReader.StoredLog;
-import dev.sluice.core.query.AttributeCondition;
-import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.query.TextQuery;
+import dev.sluice.query.filter.AttributeCondition;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.filter.TextQuery;
+import dev.sluice.query.port.LogReader.StoredLog;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;

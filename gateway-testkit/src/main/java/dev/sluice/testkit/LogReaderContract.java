@@ -2,17 +2,17 @@ package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.Severity;
-import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.LogReader.HistogramBucket;
-import dev.sluice.core.port.LogReader.Position;
-import dev.sluice.core.port.LogReader.StoredLog;
-import dev.sluice.core.port.LogReader.TimeExtent;
-import dev.sluice.core.query.AttributeCondition.Operator;
-import dev.sluice.core.query.LogFilter;
+import dev.sluice.query.filter.AttributeCondition.Operator;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.port.LogReader;
+import dev.sluice.query.port.LogReader.HistogramBucket;
+import dev.sluice.query.port.LogReader.Position;
+import dev.sluice.query.port.LogReader.StoredLog;
+import dev.sluice.query.port.LogReader.TimeExtent;
+import dev.sluice.templates.dictionary.ContentId;
 import io.opentelemetry.proto.logs.v1.LogRecord;
 import io.opentelemetry.proto.logs.v1.SeverityNumber;
 import io.opentelemetry.proto.resource.v1.Resource;

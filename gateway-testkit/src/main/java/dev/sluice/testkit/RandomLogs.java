@@ -16,7 +16,7 @@ import static java.util.Objects.requireNonNull;
 import com.google.protobuf.ByteString;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.port.LogReader.StoredLog;
+import dev.sluice.query.port.LogReader.StoredLog;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.common.v1.KeyValue;

@@ -1,8 +1,8 @@
 package dev.sluice.testkit;
 
-import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
+import dev.sluice.query.port.LogReader;
+import dev.sluice.templates.dictionary.Dictionary;
 
 final class InMemoryDictionaryEncoderTest extends DictionaryEncoderContract {
   private final InMemoryLogStore store = new InMemoryLogStore();

@@ -1,8 +1,8 @@
 package dev.sluice.testkit;
 
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
+import dev.sluice.query.port.LogReader;
 import java.util.UUID;
 
 final class InMemoryLogReaderTest extends LogReaderContract {

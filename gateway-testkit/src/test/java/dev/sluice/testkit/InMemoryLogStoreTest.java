@@ -1,7 +1,7 @@
 package dev.sluice.testkit;
 
-import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
+import dev.sluice.query.port.LogReader;
 
 final class InMemoryLogStoreTest extends LogStoreContract {
   private final InMemoryLogStore store = new InMemoryLogStore();

@@ -1,7 +1,7 @@
 package dev.sluice.testkit;
 
-import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.TemplateStats;
+import dev.sluice.query.port.TemplateStats;
+import dev.sluice.templates.dictionary.Dictionary;
 import java.util.List;
 
 final class InMemoryTemplateStatsTest extends TemplateStatsContract {

@@ -1,8 +1,8 @@
 package dev.sluice.testkit;
 
-import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.TemplateVectorStore;
-import dev.sluice.core.port.TemplateVectorStore.TemplateSample;
+import dev.sluice.query.port.TemplateVectorStore;
+import dev.sluice.query.port.TemplateVectorStore.TemplateSample;
+import dev.sluice.templates.dictionary.Dictionary;
 import dev.sluice.testkit.InMemoryTemplateVectorStore.StoredSample;
 import java.util.List;
 

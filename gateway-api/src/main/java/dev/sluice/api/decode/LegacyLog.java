@@ -3,7 +3,7 @@ package dev.sluice.api.decode;
 import dev.sluice.core.domain.Rejection;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.ingest.IngestResult;
-import dev.sluice.core.port.LogReader.StoredLog;
+import dev.sluice.query.port.LogReader.StoredLog;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;

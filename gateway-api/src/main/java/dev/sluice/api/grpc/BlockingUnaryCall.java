@@ -2,8 +2,8 @@ package dev.sluice.api.grpc;
 
 import com.google.protobuf.Message;
 import dev.sluice.core.ingest.MemoryBudget;
-import dev.sluice.core.port.LogReader;
-import dev.sluice.core.read.ConcurrencyLimitedReader;
+import dev.sluice.query.port.LogReader;
+import dev.sluice.query.read.ConcurrencyLimitedReader;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.ServerCallStreamObserver;

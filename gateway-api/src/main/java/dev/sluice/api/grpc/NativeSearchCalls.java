@@ -1,20 +1,20 @@
 package dev.sluice.api.grpc;
 
 import dev.sluice.core.ingest.MemoryBudget;
-import dev.sluice.core.port.TemplateStats.MinuteRange;
-import dev.sluice.core.port.TemplateStats.SampleLog;
-import dev.sluice.core.search.SemanticSearch;
-import dev.sluice.core.search.SemanticSearch.Hit;
-import dev.sluice.core.search.SemanticSearch.MatchReason;
-import dev.sluice.core.search.SemanticSearch.Mode;
-import dev.sluice.core.search.SemanticSearch.SearchQuery;
-import dev.sluice.core.search.SemanticSearch.SearchResult;
 import dev.sluice.proto.v1.Filter;
 import dev.sluice.proto.v1.LogExcerpt;
 import dev.sluice.proto.v1.Matched;
 import dev.sluice.proto.v1.SearchRequest;
 import dev.sluice.proto.v1.SearchResponse;
 import dev.sluice.proto.v1.TemplateHit;
+import dev.sluice.query.port.TemplateStats.MinuteRange;
+import dev.sluice.query.port.TemplateStats.SampleLog;
+import dev.sluice.query.search.SemanticSearch;
+import dev.sluice.query.search.SemanticSearch.Hit;
+import dev.sluice.query.search.SemanticSearch.MatchReason;
+import dev.sluice.query.search.SemanticSearch.Mode;
+import dev.sluice.query.search.SemanticSearch.SearchQuery;
+import dev.sluice.query.search.SemanticSearch.SearchResult;
 import io.grpc.StatusException;
 import io.grpc.stub.StreamObserver;
 

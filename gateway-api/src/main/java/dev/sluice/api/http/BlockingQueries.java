@@ -1,8 +1,8 @@
 package dev.sluice.api.http;
 
 import dev.sluice.core.ingest.MemoryBudget;
-import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
-import dev.sluice.core.read.ConcurrencyLimitedReader;
+import dev.sluice.query.port.LogReader.QueryTooExpensiveException;
+import dev.sluice.query.read.ConcurrencyLimitedReader;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.concurrent.Callable;

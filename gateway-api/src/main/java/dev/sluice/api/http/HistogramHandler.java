@@ -2,9 +2,9 @@ package dev.sluice.api.http;
 
 import dev.sluice.api.decode.Json;
 import dev.sluice.api.decode.Timestamps;
-import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.LogReader.HistogramBucket;
-import dev.sluice.core.query.LogFilter;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.port.LogReader;
+import dev.sluice.query.port.LogReader.HistogramBucket;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;

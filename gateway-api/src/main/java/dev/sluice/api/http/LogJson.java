@@ -1,7 +1,7 @@
 package dev.sluice.api.http;
 
 import dev.sluice.api.decode.Timestamps;
-import dev.sluice.core.port.LogReader.StoredLog;
+import dev.sluice.query.port.LogReader.StoredLog;
 import java.util.Map;
 import tools.jackson.core.JsonGenerator;
 

@@ -1,12 +1,12 @@
 package dev.sluice.api.http;
 
 import dev.sluice.api.decode.Json;
-import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.LogReader.LogPage;
-import dev.sluice.core.port.LogReader.Position;
-import dev.sluice.core.port.LogReader.Query;
-import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.read.ConcurrencyLimitedReader;
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.port.LogReader;
+import dev.sluice.query.port.LogReader.LogPage;
+import dev.sluice.query.port.LogReader.Position;
+import dev.sluice.query.port.LogReader.Query;
+import dev.sluice.query.read.ConcurrencyLimitedReader;
 import java.io.ByteArrayOutputStream;
 import java.time.Duration;
 import java.util.ArrayDeque;

@@ -1,9 +1,9 @@
 package dev.sluice.api.http;
 
 import dev.sluice.api.decode.Json;
-import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.LogReader.LogPage;
-import dev.sluice.core.port.LogReader.Query;
+import dev.sluice.query.port.LogReader;
+import dev.sluice.query.port.LogReader.LogPage;
+import dev.sluice.query.port.LogReader.Query;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.InvalidMediaTypeException;
 import org.springframework.http.MediaType;

@@ -1,7 +1,7 @@
 package dev.sluice.api.ops;
 
-import dev.sluice.core.dictionary.SharedDictionaryCache;
-import dev.sluice.core.templates.TemplateRegistry;
+import dev.sluice.templates.TemplateRegistry;
+import dev.sluice.templates.dictionary.SharedDictionaryCache;
 import java.time.Instant;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,7 @@
 package dev.sluice.api.ops;
 
-import dev.sluice.core.dictionary.SharedDictionaryCache;
-import dev.sluice.core.templates.TemplateRegistry;
+import dev.sluice.templates.TemplateRegistry;
+import dev.sluice.templates.dictionary.SharedDictionaryCache;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -1,6 +1,6 @@
 package dev.sluice.api.ops;
 
-import dev.sluice.core.port.EmbeddingMetrics;
+import dev.sluice.query.port.EmbeddingMetrics;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -1,6 +1,6 @@
 package dev.sluice.api.faults;
 
-import dev.sluice.api.boot.GatewayApplication;
+import dev.sluice.api.config.GatewayApplication;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -69,7 +69,7 @@ final class StoreFaults {
             1,
             SitePlan.REDIS_ONLY
                 .withProxies()
-                .jvm("dev.sluice.api.boot.GatewayApplication", "-Xmx256m")
+                .jvm("dev.sluice.api.config.GatewayApplication", "-Xmx256m")
                 .rate(HIGH_RATE),
             Duration.ofMinutes(2),
             StoreFaults::throttleInserts),

@@ -69,7 +69,7 @@ final class TestSite implements AutoCloseable {
         new SitePlan(
             "redis",
             1,
-            "dev.sluice.api.boot.GatewayApplication",
+            "dev.sluice.api.config.GatewayApplication",
             List.of("-Xmx512m"),
             List.of("--sluice.delivery.linger=300ms", "--sluice.delivery.retry.max-delay=1s"),
             false,

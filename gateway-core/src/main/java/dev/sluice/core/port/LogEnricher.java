@@ -2,11 +2,10 @@ package dev.sluice.core.port;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.otlp.OtlpRecord;
-import dev.sluice.core.port.Dictionary.WriteResult;
 
 /**
  * Resolves the dictionary ids that stored logs carry, of their resource, template and long texts,
- * and writes the missing entries to the {@link Dictionary}.
+ * and writes the missing entries to the dictionary.
  *
  * <p>The store calls the methods in the order of the OTLP bytes: {@link #beginBatch} for each
  * batch, {@link #beginService} and {@link #resolveResource} for each of its resources, {@link

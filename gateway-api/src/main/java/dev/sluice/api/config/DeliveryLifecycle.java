@@ -1,0 +1,164 @@
+package dev.sluice.api.config;
+
+import dev.sluice.clickhouse.ClickHouseLogStore;
+import dev.sluice.core.delivery.Backoff;
+import dev.sluice.core.delivery.DeliveryWorker;
+import dev.sluice.core.port.DeliveryMetrics;
+import dev.sluice.core.port.DeliveryMetrics.PauseReason;
+import dev.sluice.core.port.LogEnricher;
+import dev.sluice.core.port.SpoolConsumer;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.context.SmartLifecycle;
+
+/**
+ * Starts the delivery workers before the servers accept requests, and stops them after the servers,
+ * so that the last accepted logs are delivered as well, until the shutdown deadline.
+ */
+final class DeliveryLifecycle implements SmartLifecycle {
+  private static final Logger LOG = LoggerFactory.getLogger(DeliveryLifecycle.class);
+
+  /** Below the phases of the web servers: starts before them, stops after them. */
+  private static final int PHASE = 0;
+
+  private static final Duration MIGRATION_TIMEOUT = Duration.ofSeconds(10);
+
+  private final SpoolBackend spoolBackend;
+  private final ClickHouseLogStore store;
+  private final Supplier<LogEnricher> enrichers;
+  private final DeliveryMetrics metrics;
+  private final InstantSource clock;
+  private final DeliveryProperties settings;
+  private final ShutdownDeadline deadline;
+  private volatile List<DeliveryWorker> workers = List.of();
+  private volatile List<SpoolConsumer> consumers = List.of();
+
+  /**
+   * @param enrichers the factory of the enricher of each worker
+   */
+  DeliveryLifecycle(
+      SpoolBackend spoolBackend,
+      ClickHouseLogStore store,
+      Supplier<LogEnricher> enrichers,
+      DeliveryMetrics metrics,
+      InstantSource clock,
+      DeliveryProperties settings,
+      ShutdownDeadline deadline) {
+    this.spoolBackend = spoolBackend;
+    this.store = store;
+    this.enrichers = enrichers;
+    this.metrics = metrics;
+    this.clock = clock;
+    this.settings = settings;
+    this.deadline = deadline;
+  }
+
+  List<DeliveryWorker> workers() {
+    return workers;
+  }
+
+  @Override
+  public void start() {
+    migrate();
+    var started = new ArrayList<DeliveryWorker>();
+    var consumersByWorker = spoolBackend.consumers(settings.workers());
+    consumers = List.copyOf(consumersByWorker.values());
+    // the worker of the fallback stores while the workers of Redis are idle, at a pace of its own
+    int concurrentWorkers =
+        consumersByWorker.size() - (consumersByWorker.containsKey(SpoolBackend.WAL_WORKER) ? 1 : 0);
+    for (var entry : consumersByWorker.entrySet()) {
+      var backoff =
+          new Backoff(
+              settings.retry().initialDelay(),
+              settings.retry().maxDelay(),
+              Thread::sleep,
+              RandomGenerator.getDefault());
+      started.add(
+          DeliveryWorker.start(
+              entry.getKey(),
+              entry.getValue(),
+              store,
+              enrichers.get(),
+              metrics,
+              new DeliveryWorker.WorkerSettings(
+                  backoff,
+                  Thread::sleep,
+                  clock,
+                  settings.maxDeadLettersPerBatch(),
+                  entry.getKey().equals(SpoolBackend.WAL_WORKER) ? 1 : concurrentWorkers)));
+    }
+    workers = List.copyOf(started);
+  }
+
+  /**
+   * Creates or upgrades the tables before the first log, for a limited time. Without ClickHouse the
+   * store does it before the first insert.
+   */
+  private void migrate() {
+    var migration =
+        Thread.ofVirtual()
+            .name("migration")
+            .start(
+                () -> {
+                  try {
+                    store.migrate();
+                  } catch (InterruptedException _) {
+                    Thread.currentThread().interrupt();
+                  } catch (RuntimeException e) {
+                    LOG.warn(
+                        "schema migration failed, retrying before the first insert: {}",
+                        e.getMessage());
+                  }
+                });
+    try {
+      migration.join(MIGRATION_TIMEOUT); // ingest does not depend on ClickHouse
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Returns the number of workers that are paused for this reason. */
+  long pausedWorkers(PauseReason pauseReason) {
+    return workers.stream()
+        .filter(
+            worker -> worker.pauseState().filter(t -> t.pauseReason() == pauseReason).isPresent())
+        .count();
+  }
+
+  /** Returns the number of spool entries that this release cannot decode; they stay pending. */
+  int skippedEntries() {
+    return consumers.stream().mapToInt(SpoolConsumer::skippedEntries).sum();
+  }
+
+  @Override
+  public void stop() {
+    var stopping = workers;
+    workers = List.of();
+    stopping.forEach(DeliveryWorker::drain);
+    boolean drained = true;
+    for (var worker : stopping) {
+      drained &= worker.shutdown(deadline.remaining());
+      worker.close();
+    }
+    LOG.info(
+        drained
+            ? "delivery stopped: backlog delivered"
+            : "delivery stopped at the shutdown timeout: undelivered logs remain in the spool");
+  }
+
+  @Override
+  public boolean isRunning() {
+    return !workers.isEmpty();
+  }
+
+  @Override
+  public int getPhase() {
+    return PHASE;
+  }
+}

@@ -1,0 +1,551 @@
+package dev.sluice.api.config;
+
+import dev.sluice.api.config.SluiceProperties.Role;
+import dev.sluice.api.grpc.GrpcIngestPipeline;
+import dev.sluice.api.grpc.InboundMemoryTracer;
+import dev.sluice.api.grpc.LegacyHealthCheck;
+import dev.sluice.api.grpc.LegacyLogsService;
+import dev.sluice.api.grpc.MessageDecompressors;
+import dev.sluice.api.grpc.NativeLogsService;
+import dev.sluice.api.grpc.OtlpLogsService;
+import dev.sluice.api.http.ApiRoutes;
+import dev.sluice.api.http.ApiRoutes.IngestDependencies;
+import dev.sluice.api.http.ApiRoutes.QueryDependencies;
+import dev.sluice.api.ops.DeadLettersEndpoint;
+import dev.sluice.api.ops.DeliveryHealth;
+import dev.sluice.api.ops.DictionaryEndpoint;
+import dev.sluice.api.ops.DictionaryGauges;
+import dev.sluice.api.ops.GatewayGauges;
+import dev.sluice.api.ops.GrpcHealth;
+import dev.sluice.api.ops.LedgerEndpoint;
+import dev.sluice.api.ops.LedgerGauges;
+import dev.sluice.api.ops.MicrometerMetrics;
+import dev.sluice.api.ops.SpoolHealth;
+import dev.sluice.api.ops.StoreHealth;
+import dev.sluice.clickhouse.ClickHouseDictionary;
+import dev.sluice.clickhouse.ClickHouseLogStore;
+import dev.sluice.clickhouse.ClickHouseSettings;
+import dev.sluice.clickhouse.ClickHouseTemplateStats;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.AdmissionController;
+import dev.sluice.core.ingest.BodyAllowlist;
+import dev.sluice.core.ingest.ConsoleMirror;
+import dev.sluice.core.ingest.IngestService;
+import dev.sluice.core.ingest.IngestService.RecordPolicy;
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.ledger.Ledger;
+import dev.sluice.core.port.DeliveryMetrics.PauseReason;
+import dev.sluice.core.port.LogEnricher;
+import dev.sluice.core.port.Scheduler;
+import dev.sluice.core.port.TimeoutScheduler;
+import dev.sluice.query.port.TemplateStats;
+import dev.sluice.query.read.ConcurrencyLimitedReader;
+import dev.sluice.query.read.LongTextResolvingReader;
+import dev.sluice.query.read.MergedTemplateReader;
+import dev.sluice.query.read.TemplateLinkCache;
+import dev.sluice.query.read.TemplateReport;
+import dev.sluice.query.search.SemanticSearch;
+import dev.sluice.templates.TemplateRegistry;
+import dev.sluice.templates.dictionary.Dictionary;
+import dev.sluice.templates.dictionary.DictionaryEncoder;
+import dev.sluice.templates.dictionary.SharedDictionaryCache;
+import io.grpc.BindableService;
+import io.grpc.DecompressorRegistry;
+import io.grpc.netty.NettyServerBuilder;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.HashSet;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.grpc.server.autoconfigure.GrpcServerExecutorProvider;
+import org.springframework.boot.grpc.server.health.StatusAggregator;
+import org.springframework.boot.grpc.server.health.StatusMapper;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.grpc.server.ServerBuilderCustomizer;
+import org.springframework.web.reactive.function.server.RouterFunction;
+import org.springframework.web.reactive.function.server.ServerResponse;
+
+/** The wiring of the gateway: it binds each port of the core to an adapter. */
+@Configuration(proxyBeanMethods = false)
+class GatewayConfiguration {
+  /** A search may show a template for up to twice this time after its generalization. */
+  private static final Duration LINK_CACHE_TTL = Duration.ofSeconds(1);
+
+  /** Time that a query waits for a free slot, so that a burst of short queries is not rejected. */
+  private static final Duration QUERY_QUEUE_TIMEOUT = Duration.ofSeconds(1);
+
+  /** Memory of the requests that wait for the console; above it the mirror drops requests. */
+  private static final long MIRROR_BUFFER_BYTES = 8 << 20;
+
+  private static final int MAX_CALLS_PER_CONNECTION = 128;
+  private static final int FLOW_CONTROL_WINDOW_BYTES = 1 << 20;
+
+  @Bean
+  InstantSource clock() {
+    return InstantSource.system();
+  }
+
+  @Bean
+  Limits limits(LimitsProperties properties) {
+    return properties.limits();
+  }
+
+  @Bean(destroyMethod = "close")
+  ClickHouseLogStore store(
+      ManagedEngines engines, SluiceProperties sluice, ClickHouseProperties properties) {
+    return new ClickHouseLogStore(
+        new ClickHouseSettings(
+            engines.clickHouseUrl(),
+            properties.user(),
+            properties.password(),
+            properties.database(),
+            properties.insertTimeout(),
+            properties.queryTimeout(),
+            PropertyChecks.toArraySize("sluice.clickhouse.max-insert", properties.maxInsert()),
+            properties.indexes(),
+            sluice.retention()));
+  }
+
+  @Bean
+  TemplateStats templateStats(ClickHouseLogStore store) {
+    return new ClickHouseTemplateStats(store);
+  }
+
+  @Bean
+  TemplateLinkCache templateLinkCache(TemplateStats templates) {
+    return new TemplateLinkCache(templates, LINK_CACHE_TTL, System::nanoTime);
+  }
+
+  @Bean
+  ConcurrencyLimitedReader reader(
+      ClickHouseLogStore store,
+      Dictionary dictionary,
+      TemplateLinkCache links,
+      ClickHouseProperties properties) {
+    return new ConcurrencyLimitedReader(
+        new MergedTemplateReader(new LongTextResolvingReader(store, dictionary), links),
+        properties.maxConcurrentQueries(),
+        QUERY_QUEUE_TIMEOUT);
+  }
+
+  @Bean
+  MicrometerMetrics micrometerMetrics(MeterRegistry registry) {
+    return new MicrometerMetrics(registry);
+  }
+
+  @Bean
+  MemoryBudget memoryBudget(IngestProperties properties) {
+    return new MemoryBudget(properties.maxInFlightBytes().toBytes());
+  }
+
+  @Bean
+  ShutdownDeadline shutdownDeadline(SluiceProperties sluice) {
+    return new ShutdownDeadline(sluice.shutdownTimeout());
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  AdmissionController admissionController(
+      SpoolBackend spoolBackend,
+      MemoryBudget budget,
+      IngestProperties properties,
+      InstantSource clock,
+      Scheduler scheduler) {
+    return new AdmissionController(
+        spoolBackend.spool(),
+        budget,
+        properties.maxBacklogRecords(),
+        clock,
+        scheduler,
+        RandomGenerator.getDefault());
+  }
+
+  @Bean(initMethod = "start", destroyMethod = "close")
+  @Conditional(IngestRole.class)
+  ConsoleMirror consoleMirror(SluiceProperties sluice, Limits limits) {
+    return sluice.consoleMirror()
+        ? new ConsoleMirror(System.out, limits, MIRROR_BUFFER_BYTES)
+        : ConsoleMirror.OFF;
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  MeterBinder consoleMirrorMetrics(ConsoleMirror mirror) {
+    return registry ->
+        FunctionCounter.builder("sluice.console.mirror.dropped", mirror, ConsoleMirror::dropped)
+            .description(
+                "Log records that the console mirror dropped: its buffer was full, or the console"
+                    + " failed")
+            .register(registry);
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  RecordPolicy recordPolicy(FilterProperties filter, ConsoleMirror mirror, Scheduler scheduler) {
+    var file = filter.allowlistFile();
+    if (file == null) {
+      return new RecordPolicy(() -> BodyAllowlist.ALLOW_ALL, mirror);
+    }
+    var allowlist = AllowlistFile.read(file);
+    allowlist.watch(scheduler, Thread::startVirtualThread);
+    return new RecordPolicy(allowlist, mirror);
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  IngestService ingestService(
+      SpoolBackend spoolBackend,
+      AdmissionController admission,
+      Limits limits,
+      RecordPolicy policy,
+      IngestProperties properties,
+      InstantSource clock,
+      Scheduler scheduler,
+      MicrometerMetrics metrics) {
+    return new IngestService(
+        spoolBackend.spool(),
+        spoolBackend.idempotencyStore(),
+        admission,
+        limits,
+        policy,
+        properties.batch().limits(),
+        properties.storedAckTimeout(),
+        clock,
+        scheduler,
+        metrics);
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  IngestLifecycle ingestLifecycle(
+      IngestService ingest, AdmissionController admission, ShutdownDeadline deadline) {
+    return new IngestLifecycle(ingest, admission, deadline);
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  IngestDependencies ingestDependencies(
+      IngestService ingest,
+      MemoryBudget budget,
+      AdmissionController admission,
+      TimeoutScheduler timeoutScheduler,
+      IngestProperties properties) {
+    return new IngestDependencies(
+        ingest,
+        budget,
+        admission,
+        timeoutScheduler,
+        properties.requestBodyTimeout(),
+        properties.ackTimeout());
+  }
+
+  @Bean
+  TemplateReport templateReport(
+      TemplateStats templates,
+      Dictionary dictionary,
+      TemplateLinkCache links,
+      ConcurrencyLimitedReader reader) {
+    return new TemplateReport(templates, dictionary, links, reader);
+  }
+
+  @Bean
+  QueryDependencies queryDependencies(
+      ConcurrencyLimitedReader reader,
+      TemplateReport report,
+      SemanticSearch search,
+      InstantSource clock) {
+    return new QueryDependencies(reader, report, search, clock);
+  }
+
+  @Bean
+  RouterFunction<ServerResponse> routes(
+      ObjectProvider<IngestDependencies> ingestDependencies,
+      QueryDependencies queryDependencies,
+      Limits limits) {
+    return ApiRoutes.of(ingestDependencies.getIfAvailable(), queryDependencies, limits);
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  OtlpHttpServer otlpHttpServer(
+      IngestDependencies ingestDependencies,
+      Limits limits,
+      IngestProperties properties,
+      BeanFactory beans) {
+    return new OtlpHttpServer(
+        beans, properties.otlpHttpPort(), ApiRoutes.otlp(ingestDependencies, limits));
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  GrpcIngestPipeline grpcIngestPipeline(
+      IngestService ingest,
+      MemoryBudget budget,
+      AdmissionController admission,
+      TimeoutScheduler timeoutScheduler,
+      IngestProperties properties) {
+    return new GrpcIngestPipeline(
+        ingest, budget, admission, timeoutScheduler, properties.ackTimeout());
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  OtlpLogsService otlpLogsService(GrpcIngestPipeline pipeline) {
+    return new OtlpLogsService(pipeline);
+  }
+
+  @Bean
+  NativeLogsService nativeLogsService(
+      ObjectProvider<GrpcIngestPipeline> pipeline,
+      Limits limits,
+      ConcurrencyLimitedReader reader,
+      SemanticSearch search,
+      MemoryBudget budget) {
+    return new NativeLogsService(pipeline.getIfAvailable(), limits, reader, search, budget);
+  }
+
+  /**
+   * The limits of a gRPC connection. Bytes in the flow-control windows of its calls are outside the
+   * memory budget; a fixed window size and a maximum number of calls bound them.
+   */
+  @Bean
+  ServerBuilderCustomizer<NettyServerBuilder> grpcServerLimits(
+      MemoryBudget budget, IngestProperties properties, Scheduler scheduler) {
+    return server ->
+        server
+            .addStreamTracerFactory(
+                new InboundMemoryTracer(
+                    budget, properties.requestBodyTimeout(), System::nanoTime, scheduler))
+            .maxConcurrentCallsPerConnection(MAX_CALLS_PER_CONNECTION)
+            .flowControlWindow(FLOW_CONTROL_WINDOW_BYTES);
+  }
+
+  @Bean
+  GrpcHealth grpcHealth(
+      List<BindableService> services, StatusAggregator aggregator, StatusMapper mapper) {
+    var names = new HashSet<String>();
+    for (var service : services) {
+      var name = service.bindService().getServiceDescriptor().getName();
+      if (!name.startsWith("grpc.")) {
+        names.add(name);
+      }
+    }
+    return new GrpcHealth(names, aggregator, mapper);
+  }
+
+  @Bean
+  LegacyLogsService legacyLogsService(
+      ObjectProvider<GrpcIngestPipeline> pipeline,
+      Limits limits,
+      ConcurrencyLimitedReader reader,
+      MemoryBudget budget,
+      ClickHouseLogStore store,
+      SpoolBackend spoolBackend,
+      InstantSource clock) {
+    var version = GatewayApplication.class.getPackage().getImplementationVersion();
+    return new LegacyLogsService(
+        pipeline.getIfAvailable(),
+        limits,
+        reader,
+        budget,
+        new LegacyHealthCheck(
+            spoolBackend.spool(),
+            store::unavailableReason,
+            version == null ? "unknown" : version,
+            clock));
+  }
+
+  /** Calls run on the event loop: to validate a message costs less than a thread switch. */
+  @Bean
+  GrpcServerExecutorProvider grpcExecutor() {
+    return () -> Runnable::run;
+  }
+
+  @Bean
+  DecompressorRegistry grpcDecompressors() {
+    return MessageDecompressors.registry();
+  }
+
+  @Bean
+  Dictionary dictionary(ClickHouseLogStore store) {
+    return new ClickHouseDictionary(store);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  SharedDictionaryCache sharedDictionaryCache(
+      DictionaryProperties properties, Dictionary dictionary) {
+    return new SharedDictionaryCache(properties.cacheSettings(), dictionary);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  TemplateRegistry templateRegistry(
+      TemplatesProperties properties, Dictionary dictionary, Scheduler scheduler) {
+    var templateRegistry = new TemplateRegistry(properties.minerSettings(), dictionary);
+    var file = properties.customMasksFile();
+    if (file != null) {
+      CustomMasksFile.read(file, templateRegistry::setCustomMasks)
+          .watch(scheduler, Thread::startVirtualThread);
+    }
+    return templateRegistry;
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  TemplatesLifecycle templatesLifecycle(
+      TemplateRegistry templateRegistry,
+      TemplatesProperties properties,
+      Scheduler scheduler,
+      InstantSource clock) {
+    return new TemplatesLifecycle(templateRegistry, properties.syncInterval(), scheduler, clock);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  DictionaryEndpoint.Dependencies dictionaryDependencies(
+      SharedDictionaryCache texts,
+      TemplateRegistry templateRegistry,
+      TemplatesProperties properties,
+      TemplatesLifecycle lifecycle) {
+    return new DictionaryEndpoint.Dependencies(
+        texts, templateRegistry, properties.enabled(), lifecycle::lastStatus);
+  }
+
+  @Bean
+  DictionaryEndpoint dictionaryEndpoint(
+      ObjectProvider<DictionaryEndpoint.Dependencies> dependencies) {
+    return new DictionaryEndpoint(dependencies.getIfAvailable());
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  DictionaryGauges dictionaryGauges(
+      SharedDictionaryCache texts, TemplateRegistry templateRegistry) {
+    return new DictionaryGauges(texts, templateRegistry);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  DeliveryLifecycle deliveryLifecycle(
+      SpoolBackend spoolBackend,
+      ClickHouseLogStore store,
+      SharedDictionaryCache texts,
+      TemplateRegistry templateRegistry,
+      TemplatesProperties properties,
+      DictionaryProperties dictionary,
+      MicrometerMetrics metrics,
+      ShutdownDeadline deadline,
+      DeliveryProperties delivery,
+      InstantSource clock) {
+    var encoderSettings = dictionary.encoderSettings();
+    Supplier<LogEnricher> enrichers =
+        () -> {
+          var lookup = texts.newWorkerCache();
+          return new DictionaryEncoder(
+              properties.enabled() ? templateRegistry.newResolver(lookup) : LogEnricher.NONE,
+              lookup,
+              encoderSettings);
+        };
+    return new DeliveryLifecycle(
+        spoolBackend, store, enrichers, metrics, clock, delivery, deadline);
+  }
+
+  @Bean
+  Ledger ledger(
+      SpoolBackend spoolBackend,
+      ClickHouseLogStore store,
+      InstantSource clock,
+      LedgerProperties properties,
+      SluiceProperties sluice) {
+    return new Ledger(spoolBackend.spool(), store, clock, properties.window(), sluice.retention());
+  }
+
+  @Bean
+  LedgerEndpoint ledgerEndpoint(Ledger ledger) {
+    return new LedgerEndpoint(ledger);
+  }
+
+  @Bean(destroyMethod = "close")
+  LedgerGauges ledgerGauges(Ledger ledger, Scheduler scheduler, LedgerProperties properties) {
+    return new LedgerGauges(ledger, scheduler, properties.interval());
+  }
+
+  @Bean
+  DeadLettersEndpoint deadLettersEndpoint(SpoolBackend spoolBackend, Limits limits) {
+    return new DeadLettersEndpoint(spoolBackend.deadLetters(), limits);
+  }
+
+  @Bean
+  ShutdownSummaryLogger shutdownSummaryLogger(SpoolBackend spoolBackend) {
+    return new ShutdownSummaryLogger(spoolBackend);
+  }
+
+  @Bean
+  GatewayGauges gauges(SpoolBackend spoolBackend, MemoryBudget budget) {
+    return new GatewayGauges(
+        spoolBackend.backlog(), spoolBackend.spool(), spoolBackend.deadLetters(), budget);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  MeterBinder deliveryPausedGauges(DeliveryLifecycle delivery) {
+    return registry -> {
+      for (var pauseReason : PauseReason.values()) {
+        Gauge.builder(
+                "sluice.delivery.paused", delivery, d -> d.pausedWorkers(pauseReason) > 0 ? 1 : 0)
+            .description("1 while delivery is paused for this reason, else 0")
+            .tag("reason", MicrometerMetrics.label(pauseReason))
+            .register(registry);
+      }
+    };
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  MeterBinder skippedEntriesGauge(DeliveryLifecycle delivery) {
+    return registry ->
+        Gauge.builder("sluice.spool.skipped.entries", delivery, DeliveryLifecycle::skippedEntries)
+            .description("Spool entries that this release cannot decode; they stay pending")
+            .register(registry);
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  SpoolHealth spoolHealthIndicator(SpoolBackend spoolBackend, SluiceProperties sluice) {
+    return new SpoolHealth(
+        spoolBackend.spool(), spoolBackend.failover(), sluice.roles().contains(Role.DELIVER));
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  DeliveryHealth deliveryHealthIndicator(DeliveryLifecycle delivery, SpoolBackend spoolBackend) {
+    return new DeliveryHealth(delivery::workers, spoolBackend.deliverableBacklog());
+  }
+
+  @Bean
+  StoreHealth clickhouseHealthIndicator(ClickHouseLogStore store) {
+    return new StoreHealth(store::unavailableReason);
+  }
+
+  static final class IngestRole extends RoleCondition {
+    IngestRole() {
+      super(Role.INGEST);
+    }
+  }
+
+  static final class DeliverRole extends RoleCondition {
+    DeliverRole() {
+      super(Role.DELIVER);
+    }
+  }
+}

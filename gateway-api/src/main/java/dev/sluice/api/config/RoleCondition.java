@@ -1,0 +1,26 @@
+package dev.sluice.api.config;
+
+import dev.sluice.api.config.SluiceProperties.Role;
+import java.util.Set;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.context.annotation.Condition;
+import org.springframework.context.annotation.ConditionContext;
+import org.springframework.core.type.AnnotatedTypeMetadata;
+
+/** A condition that {@code sluice.roles} contains a role. The default is both roles. */
+abstract class RoleCondition implements Condition {
+  private final Role role;
+
+  RoleCondition(Role role) {
+    this.role = role;
+  }
+
+  @Override
+  public boolean matches(ConditionContext context, AnnotatedTypeMetadata metadata) {
+    return Binder.get(context.getEnvironment())
+        .bind("sluice.roles", Bindable.setOf(Role.class))
+        .orElse(Set.of(Role.values()))
+        .contains(role);
+  }
+}

@@ -1,0 +1,62 @@
+package dev.sluice.api.config;
+
+import java.time.Duration;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * The roles and the general settings of this process.
+ *
+ * @param roles roles of this process: ingest, deliver or both
+ * @param spool spool that keeps logs until they are in ClickHouse: redis; wal, the write-ahead log
+ *     on the local disk, without Redis; or redis-then-wal, Redis with the write-ahead log as
+ *     fallback
+ * @param instance name of this process among those that share a spool, stable across restarts;
+ *     unset means the host name and the HTTP port, which are unique among the running processes of
+ *     a host
+ * @param shutdownTimeout time that an orderly shutdown may take to answer requests in flight and to
+ *     deliver the backlog; the rest of the backlog stays in the spool
+ * @param consoleMirror whether accepted logs of severity INFO and above are also written to
+ *     standard output
+ * @param retention time after receipt at which ClickHouse deletes logs, at least 1s; unset means
+ *     never
+ */
+@ConfigurationProperties("sluice")
+record SluiceProperties(
+    @DefaultValue({"ingest", "deliver"}) Set<Role> roles,
+    @DefaultValue("redis-then-wal") SpoolType spool,
+    @Nullable String instance,
+    @DefaultValue("30s") Duration shutdownTimeout,
+    @DefaultValue("false") boolean consoleMirror,
+    @Nullable Duration retention) {
+
+  enum Role {
+    INGEST,
+    DELIVER
+  }
+
+  /** The spool that keeps logs until they are in ClickHouse. */
+  enum SpoolType {
+    REDIS,
+    WAL,
+    REDIS_THEN_WAL
+  }
+
+  SluiceProperties {
+    if (roles.isEmpty()) {
+      throw new IllegalArgumentException(
+          "sluice.roles is empty, must contain ingest, deliver or both");
+    }
+    if (spool == SpoolType.WAL && !roles.contains(Role.DELIVER)) {
+      throw new IllegalArgumentException(
+          "sluice.spool is wal, which only this process can deliver: sluice.roles must contain"
+              + " deliver");
+    }
+    PropertyChecks.requirePositive("sluice.shutdown-timeout", shutdownTimeout);
+    if (retention != null) {
+      PropertyChecks.requirePositive("sluice.retention", retention);
+    }
+  }
+}

@@ -1,0 +1,230 @@
+package dev.sluice.api.config;
+
+import dev.sluice.core.delivery.ExclusiveRedeliveryConsumer;
+import dev.sluice.core.failover.FailoverSpool;
+import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.DeadLetterQueue;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.Scheduler;
+import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.SpoolConsumer;
+import dev.sluice.core.port.TimeoutScheduler;
+import dev.sluice.redis.RedisSpool;
+import dev.sluice.wal.WalSpool;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.LinkedHashMap;
+import java.util.SequencedMap;
+import org.jspecify.annotations.Nullable;
+import org.springframework.context.SmartLifecycle;
+
+/**
+ * The implementation of the spool ports that {@code sluice.spool} selects: Redis, the write-ahead
+ * log, or Redis with the write-ahead log as fallback. It starts before all components that use it.
+ * When it stops, after the last delivery, it drains the fallback into Redis.
+ */
+final class SpoolBackend implements SmartLifecycle, AutoCloseable {
+
+  /** Below the phase of delivery: starts before it, stops after it. */
+  private static final int PHASE = -1;
+
+  /** The prefix of the ids of dead letters that are in the write-ahead log as fallback. */
+  private static final String WAL_ID_PREFIX = "wal-";
+
+  /** The name of the delivery worker of the write-ahead log. */
+  static final String WAL_WORKER = "wal";
+
+  /** The minimum, also past the shutdown deadline: other processes can deliver the drained logs. */
+  private static final Duration MIN_DRAIN_TIMEOUT = Duration.ofSeconds(1);
+
+  private final @Nullable RedisSpool redis;
+  private final int shards;
+  private final @Nullable WalSpool wal;
+  private final @Nullable FailoverSpool failover;
+  private final SpoolPorts ports;
+  private final ShutdownDeadline deadline;
+  private volatile boolean running;
+
+  private record SpoolPorts(
+      Spool spool,
+      IdempotencyStore idempotencyStore,
+      Backlog backlog,
+      DeadLetterQueue deadLetterQueue) {}
+
+  private SpoolBackend(
+      @Nullable RedisSpool redis,
+      int shards,
+      @Nullable WalSpool wal,
+      @Nullable FailoverSpool failover,
+      SpoolPorts ports,
+      ShutdownDeadline deadline) {
+    this.redis = redis;
+    this.shards = shards;
+    this.wal = wal;
+    this.failover = failover;
+    this.ports = ports;
+    this.deadline = deadline;
+  }
+
+  static SpoolBackend redis(
+      RedisSpool.RedisSpoolSettings settings, InstantSource clock, ShutdownDeadline deadline) {
+    var redis = new RedisSpool(settings, clock);
+    var ports = new SpoolPorts(redis, redis, redis, redis.deadLetters());
+    return new SpoolBackend(redis, settings.shards(), null, null, ports, deadline);
+  }
+
+  /**
+   * Opens the write-ahead log as the only spool.
+   *
+   * @throws WalUnavailableException when its directory cannot be used
+   */
+  static SpoolBackend wal(
+      WalSpool.WalSpoolSettings settings, InstantSource clock, ShutdownDeadline deadline) {
+    var wal = openWal(settings, clock);
+    return new SpoolBackend(
+        null, 0, wal, null, new SpoolPorts(wal, wal, wal, wal.deadLetters()), deadline);
+  }
+
+  /**
+   * Opens Redis as the primary spool and the write-ahead log as its fallback.
+   *
+   * @throws WalUnavailableException when the directory of the write-ahead log cannot be used
+   */
+  static SpoolBackend redisThenWal(
+      RedisSpool.RedisSpoolSettings redisSettings,
+      WalSpool.WalSpoolSettings walSettings,
+      FailoverSpool.FailoverSettings settings,
+      Scheduler scheduler,
+      TimeoutScheduler timeoutScheduler,
+      InstantSource clock,
+      ShutdownDeadline deadline) {
+    var wal = openWal(walSettings, clock); // first: it may throw, and Redis must then stay closed
+    var redis = new RedisSpool(redisSettings, clock);
+    var failover =
+        new FailoverSpool(
+            new FailoverSpool.SpoolTarget("Redis", redis, redis, redis, redis.deadLetters()),
+            new FailoverSpool.SpoolTarget("the write-ahead log", wal, wal, wal, wal.deadLetters()),
+            wal.newConsumer(),
+            settings,
+            scheduler,
+            timeoutScheduler,
+            clock);
+    var ports = new SpoolPorts(failover, failover, failover, failover.deadLetters(WAL_ID_PREFIX));
+    return new SpoolBackend(redis, redisSettings.shards(), wal, failover, ports, deadline);
+  }
+
+  private static WalSpool openWal(WalSpool.WalSpoolSettings settings, InstantSource clock) {
+    try {
+      return WalSpool.open(settings, clock);
+    } catch (IOException e) {
+      throw new WalUnavailableException(e);
+    }
+  }
+
+  Spool spool() {
+    return ports.spool();
+  }
+
+  IdempotencyStore idempotencyStore() {
+    return ports.idempotencyStore();
+  }
+
+  Backlog backlog() {
+    return ports.backlog();
+  }
+
+  /**
+   * Returns the backlog that this process can deliver now: while Redis is unavailable, that of the
+   * fallback.
+   */
+  Backlog deliverableBacklog() {
+    var failoverSpool = failover;
+    var walSpool = wal;
+    return failoverSpool == null || walSpool == null
+        ? ports.backlog()
+        : () ->
+            failoverSpool.failoverStatus().primaryAvailable()
+                ? ports.backlog().depth()
+                : walSpool.depth();
+  }
+
+  DeadLetterQueue deadLetters() {
+    return ports.deadLetterQueue();
+  }
+
+  /** Returns the write-ahead log; null when {@code sluice.spool} is redis. */
+  @Nullable WalSpool wal() {
+    return wal;
+  }
+
+  /** Returns the failover of Redis; null unless {@code sluice.spool} is redis-then-wal. */
+  @Nullable FailoverSpool failover() {
+    return failover;
+  }
+
+  /**
+   * Creates the consumers of the delivery workers, by the name of the worker. Call it once.
+   *
+   * @param workers delivery workers of each shard of Redis
+   */
+  SequencedMap<String, SpoolConsumer> consumers(int workers) {
+    var consumersByWorker = new LinkedHashMap<String, SpoolConsumer>();
+    if (redis != null) {
+      for (int shard = 0; shard < shards; shard++) {
+        var shardLocks = new ExclusiveRedeliveryConsumer.ShardLocks();
+        for (int worker = 0; worker < workers; worker++) {
+          consumersByWorker.put(
+              shard + "-" + worker,
+              new ExclusiveRedeliveryConsumer(redis.newConsumer(shard, worker), shardLocks));
+        }
+      }
+    }
+    if (failover != null) {
+      consumersByWorker.put(WAL_WORKER, failover.fallbackConsumer());
+    } else if (wal != null) {
+      consumersByWorker.put(WAL_WORKER, wal.newConsumer());
+    }
+    return consumersByWorker;
+  }
+
+  @Override
+  public void start() {
+    if (failover != null) {
+      failover.start();
+    }
+    running = true;
+  }
+
+  @Override
+  public void stop() {
+    running = false;
+    if (failover != null) {
+      var remaining = deadline.remaining();
+      failover.drain(remaining.compareTo(MIN_DRAIN_TIMEOUT) < 0 ? MIN_DRAIN_TIMEOUT : remaining);
+    }
+  }
+
+  @Override
+  public boolean isRunning() {
+    return running;
+  }
+
+  @Override
+  public int getPhase() {
+    return PHASE;
+  }
+
+  @Override
+  public void close() {
+    if (failover != null) {
+      failover.close();
+    }
+    if (wal != null) {
+      wal.close();
+    }
+    if (redis != null) {
+      redis.close();
+    }
+  }
+}

@@ -1,0 +1,108 @@
+package dev.sluice.query.read;
+
+import dev.sluice.query.filter.LogFilter;
+import dev.sluice.query.port.LogReader;
+import java.io.Serial;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A {@link LogReader} that limits the number of concurrent queries and rejects further queries
+ * after a maximum wait. A waiting thread is cheap, but a query takes CPU and memory of the store,
+ * which the store also needs for inserts. Safe for use by many threads.
+ */
+public final class ConcurrencyLimitedReader implements LogReader {
+  private final LogReader reader;
+  private final Duration maxWait;
+  private final Semaphore permits;
+
+  /** Creates a reader that rejects a query immediately when all permits are in use. */
+  public ConcurrencyLimitedReader(LogReader reader, int maxConcurrent) {
+    this(reader, maxConcurrent, Duration.ZERO);
+  }
+
+  /**
+   * @param maxConcurrent maximum number of concurrent queries, over all protocols together
+   * @param maxWait maximum time that a query waits for a permit
+   */
+  public ConcurrencyLimitedReader(LogReader reader, int maxConcurrent, Duration maxWait) {
+    this(reader, maxWait, new Semaphore(maxConcurrent, true));
+  }
+
+  private ConcurrencyLimitedReader(LogReader reader, Duration maxWait, Semaphore permits) {
+    this.reader = reader;
+    this.maxWait = maxWait;
+    this.permits = permits;
+  }
+
+  /** Returns a limited reader for another reader; both share the permits of this one. */
+  public ConcurrencyLimitedReader forReader(LogReader other) {
+    return new ConcurrencyLimitedReader(other, maxWait, permits);
+  }
+
+  /** The maximum number of concurrent queries is reached; the client may retry. */
+  public static final class TooManyQueriesException extends RuntimeException {
+    @Serial private static final long serialVersionUID = 1L;
+
+    private TooManyQueriesException() {
+      super("too many concurrent queries", null, false, false);
+    }
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * @throws TooManyQueriesException when the query got no permit within the maximum wait
+   */
+  @Override
+  public LogPage read(Query query) throws InterruptedException {
+    return withPermit(_ -> reader.read(query));
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * @throws TooManyQueriesException when the query got no permit within the maximum wait
+   */
+  @Override
+  public TimeExtent timeExtent(LogFilter filter) throws InterruptedException {
+    return withPermit(_ -> reader.timeExtent(filter));
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * @throws TooManyQueriesException when the query got no permit within the maximum wait
+   */
+  @Override
+  public List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos)
+      throws InterruptedException {
+    return withPermit(_ -> reader.histogram(filter, originNanos, widthNanos));
+  }
+
+  /** Queries that run while the caller holds a permit. */
+  public interface QueryTask<T> {
+    /**
+     * @param reader the reader without the limit, since the caller holds a permit already
+     */
+    T execute(LogReader reader) throws InterruptedException;
+  }
+
+  /**
+   * Runs any queries of the store, also concurrent ones, with one permit.
+   *
+   * @throws TooManyQueriesException when the task got no permit within the maximum wait
+   */
+  public <T> T withPermit(QueryTask<T> task) throws InterruptedException {
+    if (!permits.tryAcquire(maxWait.toNanos(), TimeUnit.NANOSECONDS)) {
+      throw new TooManyQueriesException();
+    }
+    try {
+      return task.execute(reader);
+    } finally {
+      permits.release();
+    }
+  }
+}
