@@ -125,6 +125,16 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
   }
 
   @Override
+  public Set<String> tenants() throws InterruptedException {
+    ensureTable();
+    return Set.copyOf(
+        query(
+            "SELECT DISTINCT Tenant FROM log_templates FORMAT RowBinary",
+            Map.of(),
+            RowBinary::readStrings));
+  }
+
+  @Override
   public List<UnembeddedTemplate> findUnembedded(
       String embeddingVersion, String tenant, Collection<UUID> excluded, int limit)
       throws InterruptedException {

@@ -81,6 +81,14 @@ public final class InMemoryTemplateVectorStore implements TemplateVectorStore {
   }
 
   @Override
+  public synchronized Set<String> tenants() {
+    return dictionary.entries().stream()
+        .filter(entry -> entry.kind() == EntryKind.TEMPLATE)
+        .map(DictionaryEntry::tenant)
+        .collect(Collectors.toSet());
+  }
+
+  @Override
   public synchronized List<UnembeddedTemplate> findUnembedded(
       String embeddingVersion, String tenant, Collection<UUID> excluded, int limit) {
     requireNotTooMany(excluded);

@@ -153,6 +153,7 @@ public abstract class TemplateVectorStoreContract {
             "acme", EntryKind.TEXT, ContentId.of("d"), "d", STORED_NANOS, STORED_NANOS, null);
     assertThat(dictionary().write(List.of(text))).isEqualTo(new Written());
 
+    assertThat(vectors().tenants()).containsExactly("acme");
     assertThat(vectors().findUnembedded(EMBEDDING_VERSION, "acme", List.of(), 10))
         .containsExactly(
             new UnembeddedTemplate(C, "c", STORED_NANOS),

@@ -62,7 +62,7 @@ class EmbeddingBackfillTest {
   }
 
   private EmbeddingBackfill backfill(Embedder by) {
-    return new EmbeddingBackfill(templates, vectors, by, metrics, clock, TENANT);
+    return new EmbeddingBackfill(templates, vectors, by, metrics, clock);
   }
 
   private long now() {
@@ -86,6 +86,29 @@ class EmbeddingBackfillTest {
 
   private boolean hasVectors(String template) {
     return !vectors.find(EMBEDDING_VERSION, TENANT, List.of(ContentId.of(template))).isEmpty();
+  }
+
+  @Test
+  void embedNextPage_severalTenants_embedsTheTemplatesOfEach() throws Exception {
+    template("disk <*> full", null);
+    dictionary.write(
+        List.of(
+            new DictionaryEntry(
+                "other",
+                EntryKind.TEMPLATE,
+                ContentId.of("memory low"),
+                "memory low",
+                now(),
+                now(),
+                null)));
+    clock.advance(Duration.ofMinutes(2));
+
+    assertThat(backfill(embedder).embedNextPage(RUNNING)).isTrue();
+
+    assertThat(hasVectors("disk <*> full")).isTrue();
+    assertThat(vectors.find(EMBEDDING_VERSION, "other", List.of(ContentId.of("memory low"))))
+        .hasSize(1);
+    assertThat(metrics.backlog).isZero();
   }
 
   @Test

@@ -122,7 +122,7 @@ class SemanticSearchTest {
   }
 
   private void embed() throws InterruptedException {
-    new EmbeddingBackfill(templates, vectors, embedder, new NoopEmbeddingMetrics(), clock, TENANT)
+    new EmbeddingBackfill(templates, vectors, embedder, new NoopEmbeddingMetrics(), clock)
         .embedNextPage(_ -> true);
   }
 

@@ -3,7 +3,6 @@ package dev.sluice.api.config;
 import dev.sluice.api.ops.MicrometerEmbeddingMetrics;
 import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.clickhouse.ClickHouseTemplateVectorStore;
-import dev.sluice.core.ingest.IngestService;
 import dev.sluice.embeddings.OnnxEmbedder;
 import dev.sluice.embeddings.OpenAiEmbedder;
 import dev.sluice.embeddings.OpenAiSettings;
@@ -135,8 +134,7 @@ class SearchConfiguration {
       InstantSource clock,
       EmbeddingsProperties properties) {
     return new EmbeddingsLifecycle(
-        new EmbeddingBackfill(
-            templates, vectors, embedder, metrics, clock, IngestService.DEFAULT_TENANT),
+        new EmbeddingBackfill(templates, vectors, embedder, metrics, clock),
         properties.pollInterval(),
         properties.cpuShare());
   }

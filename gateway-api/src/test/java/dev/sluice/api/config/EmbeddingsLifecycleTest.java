@@ -37,8 +37,7 @@ class EmbeddingsLifecycleTest {
             vectors,
             embedder,
             new FailureCounter(failed),
-            InstantSource.system(),
-            "default"),
+            InstantSource.system()),
         Duration.ofMillis(1),
         share);
   }

@@ -28,6 +28,9 @@ public interface TemplateVectorStore {
   /** Writes rows; returns when the store has confirmed them. */
   void write(String embeddingVersion, List<VectorRow> rows) throws InterruptedException;
 
+  /** Returns the tenants that have templates in the dictionary. */
+  Set<String> tenants() throws InterruptedException;
+
   /**
    * Returns templates of the dictionary that have no row, ordered by the time at which they were
    * first seen. Merged templates are included, since logs are stored with their ids.

@@ -24,7 +24,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Embeds every template of the dictionary that has no vectors of the current {@link
+ * Embeds every template of every tenant that has no vectors of the current {@link
  * EmbeddingStrategy}: new templates, and templates from a time when the model was unavailable or
  * another one.
  *
@@ -57,10 +57,12 @@ public final class EmbeddingBackfill {
   private final EmbeddingStrategy strategy;
   private final EmbeddingMetrics metrics;
   private final InstantSource clock;
-  private final String tenant;
 
-  /** Templates whose text the model rejects; a new process tries these templates again. */
-  private final Set<UUID> rejected = new HashSet<>();
+  /** Templates by tenant whose text the model rejects; a new process tries these again. */
+  private final Map<String, Set<UUID>> rejectedTemplates = new HashMap<>();
+
+  /** The number of templates without vectors by tenant, as last known. */
+  private final Map<String, Long> backlogs = new HashMap<>();
 
   /** Time of the last write since the last compaction; null when there is none. */
   private @Nullable Instant lastWrite;
@@ -75,18 +77,16 @@ public final class EmbeddingBackfill {
       TemplateVectorStore vectors,
       Embedder embedder,
       EmbeddingMetrics metrics,
-      InstantSource clock,
-      String tenant) {
+      InstantSource clock) {
     this.templates = templates;
     this.vectors = vectors;
     strategy = new EmbeddingStrategy(embedder, Glossary.bundled());
     this.metrics = metrics;
     this.clock = clock;
-    this.tenant = tenant;
   }
 
   /**
-   * Embeds the next templates that have no vectors.
+   * Embeds the next templates of each tenant that have no vectors.
    *
    * @param throttle the CPU limit, called between templates, so that the method ends soon when the
    *     backfill stops
@@ -97,7 +97,30 @@ public final class EmbeddingBackfill {
    * @throws RuntimeException when the dictionary or the store is unavailable
    */
   public boolean embedNextPage(Throttle throttle) throws InterruptedException {
-    var unembedded = vectors.findUnembedded(strategy.name(), tenant, rejected, PAGE_SIZE);
+    var tenants = vectors.tenants();
+    backlogs.keySet().retainAll(tenants);
+    rejectedTemplates.keySet().retainAll(tenants);
+    if (tenants.isEmpty()) {
+      metrics.recordBacklog(0);
+    }
+    boolean upToDate = true;
+    boolean complete = true;
+    for (var tenant : tenants) {
+      var rejected = rejectedTemplates.computeIfAbsent(tenant, _ -> new HashSet<>());
+      var unembedded = vectors.findUnembedded(strategy.name(), tenant, rejected, PAGE_SIZE);
+      complete &= unembedded.isEmpty();
+      upToDate &= embedPage(tenant, unembedded, rejected, throttle);
+    }
+    if (complete) {
+      compact();
+    }
+    return upToDate;
+  }
+
+  /** Embeds a page of one tenant; returns whether it is the last one for now. */
+  private boolean embedPage(
+      String tenant, List<UnembeddedTemplate> unembedded, Set<UUID> rejected, Throttle throttle)
+      throws InterruptedException {
     int rejectedBefore = rejected.size();
     boolean last = unembedded.size() < PAGE_SIZE; // and the page is the whole backlog
     long total =
@@ -105,25 +128,31 @@ public final class EmbeddingBackfill {
     int rows = 0;
     try {
       for (int from = 0; from < unembedded.size(); from += BATCH_SIZE) {
-        metrics.recordBacklog(total - rows); // often, since a page may take a minute
+        recordBacklog(tenant, total - rows); // often, since a page may take a minute
         rows +=
             embed(
-                unembedded.subList(from, Math.min(unembedded.size(), from + BATCH_SIZE)), throttle);
+                tenant,
+                unembedded.subList(from, Math.min(unembedded.size(), from + BATCH_SIZE)),
+                rejected,
+                throttle);
       }
     } catch (Embedder.EmbedderUnavailableException e) {
       metrics.recordFailure();
-      metrics.recordBacklog(vectors.backlog(strategy.name(), tenant));
+      recordBacklog(tenant, vectors.backlog(strategy.name(), tenant));
       throw e;
     }
-    metrics.recordBacklog(
+    recordBacklog(
+        tenant,
         last
             ? unembedded.size() - rows + rejectedBefore
             : vectors.backlog(strategy.name(), tenant));
     boolean waiting = rows + rejected.size() - rejectedBefore < unembedded.size();
-    if (unembedded.isEmpty()) {
-      compact();
-    }
     return last || waiting;
+  }
+
+  private void recordBacklog(String tenant, long templates) {
+    backlogs.put(tenant, templates);
+    metrics.recordBacklog(backlogs.values().stream().mapToLong(Long::longValue).sum());
   }
 
   /**
@@ -158,10 +187,12 @@ public final class EmbeddingBackfill {
   }
 
   /** Embeds the templates of a batch that are ready, and returns the number of written rows. */
-  private int embed(List<UnembeddedTemplate> batch, Throttle throttle) throws InterruptedException {
+  private int embed(
+      String tenant, List<UnembeddedTemplate> batch, Set<UUID> rejected, Throttle throttle)
+      throws InterruptedException {
     // The search for samples counts as busy time too, since it can take more CPU than the model.
     long sampleStart = System.nanoTime();
-    var samples = samples(batch.stream().map(UnembeddedTemplate::id).toList());
+    var samples = samples(tenant, batch.stream().map(UnembeddedTemplate::id).toList());
     var rows = new ArrayList<VectorRow>();
     var ready =
         batch.stream().filter(template -> isReady(template, samples.get(template.id()))).toList();
@@ -176,7 +207,8 @@ public final class EmbeddingBackfill {
           throw new InterruptedException("embedding backfill stopped");
         }
         long start = System.nanoTime();
-        embedBatch(ready.subList(from, Math.min(ready.size(), from + batchSize)), samples, rows);
+        var next = ready.subList(from, Math.min(ready.size(), from + batchSize));
+        embedBatch(tenant, next, samples, rejected, rows);
         busyTime = Duration.ofNanos(System.nanoTime() - start);
       }
     } finally {
@@ -193,7 +225,11 @@ public final class EmbeddingBackfill {
    * template by itself and leaves out the rejected ones.
    */
   private void embedBatch(
-      List<UnembeddedTemplate> batch, Map<UUID, TemplateSample> samples, List<VectorRow> rows)
+      String tenant,
+      List<UnembeddedTemplate> batch,
+      Map<UUID, TemplateSample> samples,
+      Set<UUID> rejected,
+      List<VectorRow> rows)
       throws InterruptedException {
     var documents = new LinkedHashMap<UUID, TemplateDocument>();
     batch.forEach(
@@ -206,12 +242,12 @@ public final class EmbeddingBackfill {
       }
     } catch (Embedder.InvalidInputException _) {
       if (batch.size() == 1) {
-        reject(batch.getFirst().id());
+        reject(batch.getFirst().id(), rejected);
         metrics.recordFailure();
         return;
       }
       for (var template : batch) {
-        embedBatch(List.of(template), samples, rows);
+        embedBatch(tenant, List.of(template), samples, rejected, rows);
       }
       return;
     }
@@ -223,7 +259,8 @@ public final class EmbeddingBackfill {
    * Returns a log record of the last active minute of each template; empty when the query is too
    * expensive.
    */
-  private Map<UUID, TemplateSample> samples(List<UUID> ids) throws InterruptedException {
+  private Map<UUID, TemplateSample> samples(String tenant, List<UUID> ids)
+      throws InterruptedException {
     var minutes = new HashMap<UUID, MinuteRange>();
     templates
         .activeRanges(tenant, null, ids)
@@ -239,7 +276,7 @@ public final class EmbeddingBackfill {
    * Excludes a template from further pages, so that its text does not block all other templates.
    * The set of excluded templates is bounded; an evicted template is tried again.
    */
-  private void reject(UUID id) {
+  private static void reject(UUID id, Set<UUID> rejected) {
     if (rejected.size() == TemplateVectorStore.MAX_IDS) {
       rejected.remove(rejected.iterator().next());
     }
