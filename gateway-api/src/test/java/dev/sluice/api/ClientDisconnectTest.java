@@ -42,7 +42,13 @@ class ClientDisconnectTest {
           .handle(
               new ReactorHttpHandlerAdapter(
                   RouterFunctions.toHttpHandler(
-                      ApiRoutes.of(null, IngestFixture.queryDependencies(store), Limits.DEFAULT))))
+                      ApiRoutes.of(
+                          "default",
+                          null,
+                          List.of(),
+                          List.of(),
+                          IngestFixture.queryDependencies(store),
+                          Limits.DEFAULT))))
           .bindNow();
 
   @AfterEach

@@ -6,8 +6,8 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
 import dev.sluice.api.grpc.InboundMemoryTracer;
-import dev.sluice.api.grpc.NativeLogsService;
 import dev.sluice.api.ops.MicrometerMetrics;
+import dev.sluice.api.protocol.protobuf.ProtobufProtocol;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
@@ -82,21 +82,17 @@ class GrpcMemoryTest {
 
   @BeforeEach
   void start() throws IOException {
-    server =
+    var builder =
         NettyServerBuilder.forPort(0)
             .executor(Runnable::run)
             .maxInboundMessageSize(64 << 20)
             .flowControlWindow(1 << 20)
-            .addStreamTracerFactory(inbound)
-            .addService(
-                new NativeLogsService(
-                    fixture.grpc(Duration.ofMinutes(1)),
-                    Limits.DEFAULT,
-                    reader,
-                    IngestFixture.queryDependencies(reader).search(),
-                    budget))
-            .build()
-            .start();
+            .addStreamTracerFactory(inbound);
+    IngestFixture.addServices(
+        builder,
+        new ProtobufProtocol(reader, IngestFixture.queryDependencies(reader).search(), budget),
+        fixture.pipeline(Duration.ofMinutes(1)));
+    server = builder.build().start();
     channel =
         NettyChannelBuilder.forAddress("127.0.0.1", server.getPort())
             .usePlaintext()

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import com.google.rpc.RetryInfo;
-import dev.sluice.core.ingest.IngestOptions;
+import dev.sluice.core.ingest.RequestContext;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.IdempotencyStore.Claim;
 import dev.sluice.core.port.IdempotencyStore.ClaimResult;
@@ -24,7 +24,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -223,8 +222,7 @@ class IdempotencyIT {
 
   /** Claims the key of a request, like a request on this protocol that is not appended yet. */
   private Claim claim(String protocol, byte[] body) {
-    var request =
-        Objects.requireNonNull(IngestOptions.parse(null, key).toContext(protocol, body).key());
+    var request = RequestContext.of("default", null, protocol).toIdempotencyKey(key, body);
     var claimResult = keys.claim(request).toCompletableFuture().join();
     assertThat(claimResult).isInstanceOf(ClaimResult.Granted.class);
     return ((ClaimResult.Granted) claimResult).claim();

@@ -1,11 +1,16 @@
 package dev.sluice.api;
 
-import dev.sluice.api.grpc.GrpcIngestPipeline;
+import dev.sluice.api.grpc.GrpcIngest;
+import dev.sluice.api.grpc.RequestContextInterceptor;
+import dev.sluice.api.http.ApiRoutes;
 import dev.sluice.api.http.ApiRoutes.IngestDependencies;
 import dev.sluice.api.http.ApiRoutes.QueryDependencies;
+import dev.sluice.api.http.BlockingQueries;
+import dev.sluice.api.protocol.ProtocolRegistration;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.ingest.AdmissionController;
+import dev.sluice.core.ingest.IngestPipeline;
 import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.IdempotencyStore;
@@ -23,6 +28,7 @@ import dev.sluice.testkit.FakeEmbedder;
 import dev.sluice.testkit.InMemoryDictionary;
 import dev.sluice.testkit.InMemoryTemplateStats;
 import dev.sluice.testkit.InMemoryTemplateVectorStore;
+import io.grpc.ServerBuilder;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Map;
@@ -30,6 +36,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.springframework.web.reactive.function.server.RouterFunction;
+import org.springframework.web.reactive.function.server.ServerResponse;
 
 /**
  * The ingest path with a spool of the test, without Spring. The status of the spool is polled once
@@ -39,9 +48,17 @@ import java.util.concurrent.TimeUnit;
  * @param ingest the ingest service
  * @param budget the memory limit of all requests together
  * @param admission the admission controller, without a limit of its own
+ * @param limits the limits of requests
+ * @param meter the metrics of ingest
  */
 public record IngestFixture(
-    IngestService ingest, MemoryBudget budget, AdmissionController admission) {
+    IngestService ingest,
+    MemoryBudget budget,
+    AdmissionController admission,
+    Limits limits,
+    IngestMetrics meter) {
+
+  private static final String TENANT = "default";
 
   public static IngestFixture of(
       Spool spool,
@@ -64,12 +81,46 @@ public record IngestFixture(
             clock,
             (_, task) -> task.run(),
             meter);
-    return new IngestFixture(ingest, budget, admission);
+    return new IngestFixture(ingest, budget, admission, limits, meter);
   }
 
-  public IngestDependencies http(Duration requestBodyTimeout, Duration ackTimeout) {
-    return new IngestDependencies(
-        ingest, budget, admission, IngestFixture::deadline, requestBodyTimeout, ackTimeout);
+  public IngestPipeline pipeline(Duration ackTimeout) {
+    return new IngestPipeline(
+        ingest,
+        budget,
+        admission,
+        limits,
+        meter,
+        ForkJoinPool.commonPool(),
+        IngestFixture::deadline,
+        ackTimeout);
+  }
+
+  /** Returns the HTTP API of all protocols. */
+  public RouterFunction<ServerResponse> routes(
+      LogReader logs, Duration requestBodyTimeout, Duration ackTimeout) {
+    var queries = queryDependencies(logs);
+    var registrations = Registrations.all(queries, budget);
+    return ApiRoutes.of(
+        TENANT,
+        new IngestDependencies(
+            pipeline(ackTimeout), limits, IngestFixture::deadline, requestBodyTimeout),
+        registrations.stream().flatMap(each -> each.ingestRoutes().stream()).toList(),
+        registrations.stream().flatMap(each -> each.queryRoutes().stream()).toList(),
+        queries,
+        limits);
+  }
+
+  /** Adds the gRPC services of a protocol to a server; without a pipeline only queries. */
+  public static void addServices(
+      ServerBuilder<?> server,
+      ProtocolRegistration registration,
+      @Nullable IngestPipeline pipeline) {
+    registration
+        .grpcServices(pipeline == null ? null : new GrpcIngest(pipeline))
+        .forEach(server::addService);
+    server.intercept(
+        new RequestContextInterceptor(TENANT, registration.grpcIngestMethods(), pipeline));
   }
 
   /** Returns the query path for these logs, without templates. */
@@ -87,11 +138,8 @@ public record IngestFixture(
             new FakeEmbedder("concepts", 2, Map.of()),
             new SemanticSearch.SearchResources(ForkJoinPool.commonPool(), 1 << 20),
             () -> 0);
-    return new QueryDependencies(logs, report, search, InstantSource.system());
-  }
-
-  public GrpcIngestPipeline grpc(Duration ackTimeout) {
-    return new GrpcIngestPipeline(ingest, budget, admission, IngestFixture::deadline, ackTimeout);
+    return new QueryDependencies(
+        logs, report, search, new BlockingQueries(), InstantSource.system());
   }
 
   private static Runnable deadline(Duration timeout, Runnable onTimeout) {

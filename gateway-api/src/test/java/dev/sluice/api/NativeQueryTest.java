@@ -7,8 +7,7 @@ import static org.awaitility.Awaitility.await;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.UnknownFieldSet;
 import com.google.rpc.RetryInfo;
-import dev.sluice.api.grpc.NativeLogsService;
-import dev.sluice.core.domain.Limits;
+import dev.sluice.api.protocol.protobuf.ProtobufProtocol;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.proto.v1.IngestRequest;
 import dev.sluice.proto.v1.LogServiceGrpc;
@@ -41,18 +40,15 @@ class NativeQueryTest {
 
   @BeforeEach
   void start() throws IOException {
-    server =
-        NettyServerBuilder.forPort(0)
-            .executor(Runnable::run)
-            .addService(
-                new NativeLogsService(
-                    null,
-                    Limits.DEFAULT,
-                    new ConcurrencyLimitedReader(reader, 1),
-                    IngestFixture.queryDependencies(reader).search(),
-                    new MemoryBudget(1 << 20)))
-            .build()
-            .start();
+    var builder = NettyServerBuilder.forPort(0).executor(Runnable::run);
+    IngestFixture.addServices(
+        builder,
+        new ProtobufProtocol(
+            new ConcurrencyLimitedReader(reader, 1),
+            IngestFixture.queryDependencies(reader).search(),
+            new MemoryBudget(1 << 20)),
+        null);
+    server = builder.build().start();
     channel =
         ManagedChannelBuilder.forAddress("127.0.0.1", server.getPort()).usePlaintext().build();
   }

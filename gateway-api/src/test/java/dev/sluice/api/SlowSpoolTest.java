@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import com.google.rpc.RetryInfo;
-import dev.sluice.api.grpc.OtlpLogsService;
-import dev.sluice.api.http.ApiRoutes;
 import dev.sluice.api.ops.MicrometerMetrics;
+import dev.sluice.api.protocol.ProtocolRegistration.ProtocolPort;
+import dev.sluice.api.protocol.otlp.OtlpProtocol;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
@@ -67,11 +67,7 @@ class SlowSpoolTest {
   private Server grpc;
 
   private void serve(Duration requestBodyTimeout) {
-    var routes =
-        ApiRoutes.of(
-            fixture.http(requestBodyTimeout, ACK_TIMEOUT),
-            IngestFixture.queryDependencies(new InMemoryLogStore()),
-            Limits.DEFAULT);
+    var routes = fixture.routes(new InMemoryLogStore(), requestBodyTimeout, ACK_TIMEOUT);
     http =
         HttpServer.create()
             .host("127.0.0.1")
@@ -83,11 +79,10 @@ class SlowSpoolTest {
   @BeforeEach
   void start() throws IOException {
     serve(Duration.ofMinutes(1));
-    grpc =
-        NettyServerBuilder.forPort(0)
-            .addService(new OtlpLogsService(fixture.grpc(ACK_TIMEOUT)))
-            .build()
-            .start();
+    var server = NettyServerBuilder.forPort(0);
+    IngestFixture.addServices(
+        server, new OtlpProtocol(new ProtocolPort("test", -1)), fixture.pipeline(ACK_TIMEOUT));
+    grpc = server.build().start();
   }
 
   @AfterEach

@@ -1,22 +1,13 @@
 package dev.sluice.api.config;
 
 import dev.sluice.api.config.SluiceProperties.Role;
-import dev.sluice.api.grpc.GrpcIngestPipeline;
 import dev.sluice.api.grpc.InboundMemoryTracer;
-import dev.sluice.api.grpc.LegacyHealthCheck;
-import dev.sluice.api.grpc.LegacyLogsService;
 import dev.sluice.api.grpc.MessageDecompressors;
-import dev.sluice.api.grpc.NativeLogsService;
-import dev.sluice.api.grpc.OtlpLogsService;
-import dev.sluice.api.http.ApiRoutes;
-import dev.sluice.api.http.ApiRoutes.IngestDependencies;
-import dev.sluice.api.http.ApiRoutes.QueryDependencies;
 import dev.sluice.api.ops.DeadLettersEndpoint;
 import dev.sluice.api.ops.DeliveryHealth;
 import dev.sluice.api.ops.DictionaryEndpoint;
 import dev.sluice.api.ops.DictionaryGauges;
 import dev.sluice.api.ops.GatewayGauges;
-import dev.sluice.api.ops.GrpcHealth;
 import dev.sluice.api.ops.LedgerEndpoint;
 import dev.sluice.api.ops.LedgerGauges;
 import dev.sluice.api.ops.MicrometerMetrics;
@@ -37,19 +28,16 @@ import dev.sluice.core.ledger.Ledger;
 import dev.sluice.core.port.DeliveryMetrics.PauseReason;
 import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.Scheduler;
-import dev.sluice.core.port.TimeoutScheduler;
 import dev.sluice.query.port.TemplateStats;
 import dev.sluice.query.read.ConcurrencyLimitedReader;
 import dev.sluice.query.read.LongTextResolvingReader;
 import dev.sluice.query.read.MergedTemplateReader;
 import dev.sluice.query.read.TemplateLinkCache;
 import dev.sluice.query.read.TemplateReport;
-import dev.sluice.query.search.SemanticSearch;
 import dev.sluice.templates.TemplateRegistry;
 import dev.sluice.templates.dictionary.Dictionary;
 import dev.sluice.templates.dictionary.DictionaryEncoder;
 import dev.sluice.templates.dictionary.SharedDictionaryCache;
-import io.grpc.BindableService;
 import io.grpc.DecompressorRegistry;
 import io.grpc.netty.NettyServerBuilder;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -58,21 +46,14 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.HashSet;
-import java.util.List;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
-import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerExecutorProvider;
-import org.springframework.boot.grpc.server.health.StatusAggregator;
-import org.springframework.boot.grpc.server.health.StatusMapper;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.grpc.server.ServerBuilderCustomizer;
-import org.springframework.web.reactive.function.server.RouterFunction;
-import org.springframework.web.reactive.function.server.ServerResponse;
 
 /** The wiring of the gateway: it binds each port of the core to an adapter. */
 @Configuration(proxyBeanMethods = false)
@@ -232,85 +213,12 @@ class GatewayConfiguration {
   }
 
   @Bean
-  @Conditional(IngestRole.class)
-  IngestDependencies ingestDependencies(
-      IngestService ingest,
-      MemoryBudget budget,
-      AdmissionController admission,
-      TimeoutScheduler timeoutScheduler,
-      IngestProperties properties) {
-    return new IngestDependencies(
-        ingest,
-        budget,
-        admission,
-        timeoutScheduler,
-        properties.requestBodyTimeout(),
-        properties.ackTimeout());
-  }
-
-  @Bean
   TemplateReport templateReport(
       TemplateStats templates,
       Dictionary dictionary,
       TemplateLinkCache links,
       ConcurrencyLimitedReader reader) {
     return new TemplateReport(templates, dictionary, links, reader);
-  }
-
-  @Bean
-  QueryDependencies queryDependencies(
-      ConcurrencyLimitedReader reader,
-      TemplateReport report,
-      SemanticSearch search,
-      InstantSource clock) {
-    return new QueryDependencies(reader, report, search, clock);
-  }
-
-  @Bean
-  RouterFunction<ServerResponse> routes(
-      ObjectProvider<IngestDependencies> ingestDependencies,
-      QueryDependencies queryDependencies,
-      Limits limits) {
-    return ApiRoutes.of(ingestDependencies.getIfAvailable(), queryDependencies, limits);
-  }
-
-  @Bean
-  @Conditional(IngestRole.class)
-  OtlpHttpServer otlpHttpServer(
-      IngestDependencies ingestDependencies,
-      Limits limits,
-      IngestProperties properties,
-      BeanFactory beans) {
-    return new OtlpHttpServer(
-        beans, properties.otlpHttpPort(), ApiRoutes.otlp(ingestDependencies, limits));
-  }
-
-  @Bean
-  @Conditional(IngestRole.class)
-  GrpcIngestPipeline grpcIngestPipeline(
-      IngestService ingest,
-      MemoryBudget budget,
-      AdmissionController admission,
-      TimeoutScheduler timeoutScheduler,
-      IngestProperties properties) {
-    return new GrpcIngestPipeline(
-        ingest, budget, admission, timeoutScheduler, properties.ackTimeout());
-  }
-
-  @Bean
-  @Conditional(IngestRole.class)
-  OtlpLogsService otlpLogsService(GrpcIngestPipeline pipeline) {
-    return new OtlpLogsService(pipeline);
-  }
-
-  @Bean
-  NativeLogsService nativeLogsService(
-      ObjectProvider<GrpcIngestPipeline> pipeline,
-      Limits limits,
-      ConcurrencyLimitedReader reader,
-      SemanticSearch search,
-      MemoryBudget budget) {
-    return new NativeLogsService(pipeline.getIfAvailable(), limits, reader, search, budget);
   }
 
   /**
@@ -327,41 +235,6 @@ class GatewayConfiguration {
                     budget, properties.requestBodyTimeout(), System::nanoTime, scheduler))
             .maxConcurrentCallsPerConnection(MAX_CALLS_PER_CONNECTION)
             .flowControlWindow(FLOW_CONTROL_WINDOW_BYTES);
-  }
-
-  @Bean
-  GrpcHealth grpcHealth(
-      List<BindableService> services, StatusAggregator aggregator, StatusMapper mapper) {
-    var names = new HashSet<String>();
-    for (var service : services) {
-      var name = service.bindService().getServiceDescriptor().getName();
-      if (!name.startsWith("grpc.")) {
-        names.add(name);
-      }
-    }
-    return new GrpcHealth(names, aggregator, mapper);
-  }
-
-  @Bean
-  LegacyLogsService legacyLogsService(
-      ObjectProvider<GrpcIngestPipeline> pipeline,
-      Limits limits,
-      ConcurrencyLimitedReader reader,
-      MemoryBudget budget,
-      ClickHouseLogStore store,
-      SpoolBackend spoolBackend,
-      InstantSource clock) {
-    var version = GatewayApplication.class.getPackage().getImplementationVersion();
-    return new LegacyLogsService(
-        pipeline.getIfAvailable(),
-        limits,
-        reader,
-        budget,
-        new LegacyHealthCheck(
-            spoolBackend.spool(),
-            store::unavailableReason,
-            version == null ? "unknown" : version,
-            clock));
   }
 
   /** Calls run on the event loop: to validate a message costs less than a thread switch. */

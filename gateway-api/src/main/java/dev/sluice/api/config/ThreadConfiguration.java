@@ -4,6 +4,8 @@ import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.TimeoutScheduler;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.springframework.context.annotation.Bean;
@@ -26,6 +28,14 @@ class ThreadConfiguration {
         () ->
             LoopResources.create("reactor-http", Runtime.getRuntime().availableProcessors(), true));
     return resources;
+  }
+
+  /** Decodes large and compressed requests, so that event loops stay free for other connections. */
+  @Bean(destroyMethod = "shutdown")
+  ExecutorService decodeExecutor() {
+    return Executors.newFixedThreadPool(
+        Runtime.getRuntime().availableProcessors(),
+        Thread.ofPlatform().name("sluice-decode-", 0).daemon().factory());
   }
 
   @Bean(destroyMethod = "shutdownNow")

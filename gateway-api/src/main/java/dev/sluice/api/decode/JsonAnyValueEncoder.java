@@ -12,7 +12,7 @@ import tools.jackson.core.JsonToken;
  * more than the limit, so that the walker still sees that the value is nested too deeply. An
  * integer of more than 64 bits becomes a string of its digits.
  */
-final class JsonAnyValueEncoder {
+public final class JsonAnyValueEncoder {
   private JsonAnyValueEncoder() {}
 
   /**
@@ -21,7 +21,7 @@ final class JsonAnyValueEncoder {
    *
    * @param depth the number of nested levels to encode
    */
-  static void write(JsonParser p, OtlpWriter out, int depth) {
+  public static void write(JsonParser p, OtlpWriter out, int depth) {
     switch (p.currentToken()) {
       case VALUE_STRING -> out.writeString(OtlpFields.ANY_VALUE_STRING_VALUE, p.getString());
       case VALUE_TRUE -> out.writeVarint(OtlpFields.ANY_VALUE_BOOL_VALUE, 1);
@@ -67,7 +67,7 @@ final class JsonAnyValueEncoder {
    * Writes the members of the JSON object as {@code KeyValue}s into the given field of the open
    * message.
    */
-  static void writeEntries(JsonParser p, OtlpWriter out, int field, int depth) {
+  public static void writeEntries(JsonParser p, OtlpWriter out, int field, int depth) {
     if (depth == 0) {
       p.skipChildren();
       return;
@@ -80,7 +80,7 @@ final class JsonAnyValueEncoder {
   }
 
   /** Writes one {@code KeyValue} with the value at the parser's current token. */
-  static void writeEntry(String key, JsonParser p, OtlpWriter out, int field, int depth) {
+  public static void writeEntry(String key, JsonParser p, OtlpWriter out, int field, int depth) {
     int pair = out.beginMessage(field);
     out.writeString(OtlpFields.KEY_VALUE_KEY, key);
     int value = out.beginMessage(OtlpFields.KEY_VALUE_VALUE);

@@ -2,6 +2,7 @@ package dev.sluice.api.decode;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.core.ingest.DecodeException;
 import dev.sluice.core.otlp.Utf8;
 import java.util.Arrays;
 import java.util.function.BiConsumer;
@@ -19,7 +20,7 @@ import tools.jackson.core.JsonToken;
  * is rejected like any other invalid record. Each byte becomes two surrogates, because an escaped
  * surrogate beside a single one could form a valid pair.
  */
-final class LenientJsonReader {
+public final class LenientJsonReader {
   private static final char INVALID_BYTE_PLACEHOLDER = '\uD800';
   private static final byte[] BYTE_ORDER_MARK = {(byte) 0xEF, (byte) 0xBB, (byte) 0xBF};
 
@@ -33,7 +34,8 @@ final class LenientJsonReader {
    * @param line the line of the request where the text begins, from 1, for error messages
    * @throws DecodeException if the text is not JSON; the message has the line and column
    */
-  static <T> T read(byte[] bytes, int from, int to, int line, Function<JsonParser, T> reader) {
+  public static <T> T read(
+      byte[] bytes, int from, int to, int line, Function<JsonParser, T> reader) {
     int start = startsWithByteOrderMark(bytes, from, to) ? from + BYTE_ORDER_MARK.length : from;
     int invalid = Utf8.firstInvalid(bytes, start, to);
     try {
@@ -66,7 +68,7 @@ final class LenientJsonReader {
    * @param row reads one row from the parser's current token to the last token of the row
    * @throws DecodeException if the body is not JSON, or neither an object nor an array
    */
-  static <T> T readRows(byte[] body, Supplier<T> newTarget, BiConsumer<T, JsonParser> row) {
+  public static <T> T readRows(byte[] body, Supplier<T> newTarget, BiConsumer<T, JsonParser> row) {
     if (isBlank(body, 0, body.length)) {
       return newTarget.get();
     }
@@ -97,7 +99,7 @@ final class LenientJsonReader {
    *
    * @throws DecodeException if one does
    */
-  static void requireEnd(JsonParser parser, int line) {
+  public static void requireEnd(JsonParser parser, int line) {
     if (parser.nextToken() != null) {
       var location = parser.currentTokenLocation();
       throw DecodeException.malformed(
@@ -106,7 +108,7 @@ final class LenientJsonReader {
     }
   }
 
-  static boolean isBlank(byte[] body, int from, int to) {
+  public static boolean isBlank(byte[] body, int from, int to) {
     for (int i = from; i < to; i++) {
       if (body[i] != ' ' && body[i] != '\t' && body[i] != '\r' && body[i] != '\n') {
         return false;

@@ -2,6 +2,7 @@ package dev.sluice.api.decode;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Severity;
+import dev.sluice.core.ingest.DecodeException;
 import dev.sluice.core.ingest.OtlpPayload;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.OtlpSchema;

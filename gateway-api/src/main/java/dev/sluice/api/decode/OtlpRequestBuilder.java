@@ -2,6 +2,7 @@ package dev.sluice.api.decode;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Rejection;
+import dev.sluice.core.ingest.DecodeException;
 import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.OtlpPayload;
 import dev.sluice.core.otlp.ByteOutput;
@@ -20,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * {@link #end}. A row for which {@link #rejectRecord} was called is left out and reported as a
  * rejection; the other rows are not affected. For one request and one thread.
  */
-final class OtlpRequestBuilder {
+public final class OtlpRequestBuilder {
   private final Limits limits;
   private final ByteOutput out;
   private final OtlpWriter writer;
@@ -29,13 +30,13 @@ final class OtlpRequestBuilder {
   private final ByteOutput scopeBytes = new ByteOutput(64);
 
   /** Writer for the fields of the row's {@code LogRecord}. */
-  final OtlpWriter record = new OtlpWriter(recordBytes);
+  public final OtlpWriter record = new OtlpWriter(recordBytes);
 
   /** Writer for the fields of the row's {@code Resource}. */
-  final OtlpWriter resource = new OtlpWriter(resourceBytes);
+  public final OtlpWriter resource = new OtlpWriter(resourceBytes);
 
   /** Writer for the fields of the row's {@code InstrumentationScope}. */
-  final OtlpWriter scope = new OtlpWriter(scopeBytes);
+  public final OtlpWriter scope = new OtlpWriter(scopeBytes);
 
   private byte[] openResource = {};
   private byte[] openScope = {};
@@ -50,15 +51,14 @@ final class OtlpRequestBuilder {
   private @Nullable String rejectedField;
   private String rejectionReason = "";
 
-  /** The number of unknown fields that were ignored so far. */
-  long unknownFields;
+  private long unknownFields;
 
   /**
    * Creates a builder for one request.
    *
    * @param sizeHint the expected size of the OTLP in bytes
    */
-  OtlpRequestBuilder(Limits limits, int sizeHint) {
+  public OtlpRequestBuilder(Limits limits, int sizeHint) {
     this.limits = limits;
     this.out = new ByteOutput(sizeHint);
     this.writer = new OtlpWriter(out);
@@ -69,7 +69,7 @@ final class OtlpRequestBuilder {
    *
    * @throws DecodeException if the request has more rows than the limit
    */
-  void begin() {
+  public void begin() {
     if (index >= limits.maxRecords()) {
       throw DecodeException.tooLarge("more than " + limits.maxRecords() + " log records");
     }
@@ -80,19 +80,19 @@ final class OtlpRequestBuilder {
   }
 
   /** Marks the row as rejected; the first call per row determines field and reason. */
-  void rejectRecord(String field, String reason) {
+  public void rejectRecord(String field, String reason) {
     if (rejectedField == null) {
       rejectedField = field;
       rejectionReason = reason;
     }
   }
 
-  boolean isRejected() {
+  public boolean isRejected() {
     return rejectedField != null;
   }
 
   /** Ends the row: appends it, or records its rejection. */
-  void end() {
+  public void end() {
     if (rejectedField == null) {
       append();
       return;
@@ -130,8 +130,23 @@ final class OtlpRequestBuilder {
     rowIndexes[accepted++] = index++;
   }
 
+  /** Counts an unknown field, which the decoder ignores. */
+  public void countUnknownField() {
+    unknownFields++;
+  }
+
+  /** Returns the number of unknown fields so far. */
+  public long unknownFields() {
+    return unknownFields;
+  }
+
+  /** Sets the count back to an earlier one, to decode a row again. */
+  public void resetUnknownFields(long earlier) {
+    unknownFields = earlier;
+  }
+
   /** Ends a row that is a complete {@code ExportLogsServiceRequest} with one record. */
-  void end(byte[] request, int length) {
+  public void end(byte[] request, int length) {
     closeGroup();
     out.write(request, 0, length);
     addRowIndex();
@@ -150,7 +165,7 @@ final class OtlpRequestBuilder {
   }
 
   /** Returns the request with all rows that were ended. */
-  OtlpPayload payload() {
+  public OtlpPayload payload() {
     closeGroup();
     return new OtlpPayload(
         out.array(), out.size(), rowIndexes, rejections, rejectedCount, unknownFields);

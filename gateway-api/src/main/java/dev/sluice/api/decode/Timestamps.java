@@ -87,7 +87,7 @@ public final class Timestamps {
   }
 
   /** Converts the JSON value at the parser's current token; the parser ends on its last token. */
-  static long of(JsonParser p) throws InvalidTimestampException {
+  public static long of(JsonParser p) throws InvalidTimestampException {
     return switch (p.currentToken()) {
       case VALUE_STRING -> ofText(p.getString());
       case VALUE_NUMBER_INT ->
@@ -103,7 +103,7 @@ public final class Timestamps {
   }
 
   /** Converts milliseconds since 1970, of any magnitude. */
-  static long ofMillis(long millis) throws InvalidTimestampException {
+  public static long ofMillis(long millis) throws InvalidTimestampException {
     if (millis < 0) {
       throw new InvalidTimestampException("is before 1970");
     }

@@ -1,7 +1,6 @@
 /**
- * Decoders from client formats to OTLP bytes, such as {@link NativeJsonDecoder} and {@link
- * OtlpJsonDecoder}, and encoders of stored logs. A failed decoder throws {@link DecodeException}.
- * The packages {@code http} and {@code grpc} use it, and {@code ops} for dead letters; it depends
+ * The parts of decoders that several protocols share, such as {@link OtlpRequestBuilder} and {@link
+ * LenientJsonReader}, and OTLP in JSON, which {@code ops} also needs for dead letters. It depends
  * on no protocol, no Spring and no Reactor.
  */
 @NullMarked

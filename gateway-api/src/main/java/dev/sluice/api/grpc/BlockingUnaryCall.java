@@ -20,7 +20,10 @@ import org.slf4j.LoggerFactory;
  * <p>A written response stays in the flow-control buffer of its call until the client reads it, for
  * any time. So a response counts against the {@link MemoryBudget} until its call ends.
  */
-final class BlockingUnaryCall<T extends Message> {
+public final class BlockingUnaryCall<T extends Message> {
+  /** Maximum size of a page of logs, below the default limit of gRPC clients, 4 MiB. */
+  public static final int MAX_PAGE_BYTES = 3 << 20;
+
   private static final Logger LOG = LoggerFactory.getLogger(BlockingUnaryCall.class);
   private static final String STORE_UNAVAILABLE = "logs cannot be read at the moment";
   private static final Duration BUSY_RETRY_AFTER = Duration.ofSeconds(1);
@@ -43,7 +46,7 @@ final class BlockingUnaryCall<T extends Message> {
    * @param thread the name of the thread
    * @param query the query, which may block
    */
-  static <T extends Message> void start(
+  public static <T extends Message> void start(
       String thread, MemoryBudget budget, StreamObserver<T> responseObserver, Callable<T> query) {
     var call = (ServerCallStreamObserver<T>) responseObserver;
     var self = new BlockingUnaryCall<T>(budget, call);
@@ -64,22 +67,22 @@ final class BlockingUnaryCall<T extends Message> {
         call.onNext(response);
         call.onCompleted();
       } else {
-        fail(GrpcIngestPipeline.unavailable(STORE_UNAVAILABLE, OVER_BUDGET_RETRY_AFTER));
+        fail(GrpcStatuses.unavailable(STORE_UNAVAILABLE, OVER_BUDGET_RETRY_AFTER));
       }
     } catch (InterruptedException _) {
       // the client has cancelled or its deadline has expired, so there is no response
     } catch (LogReader.QueryTooExpensiveException e) {
       fail(Status.RESOURCE_EXHAUSTED.withDescription(String.valueOf(e.getMessage())).asException());
     } catch (ConcurrencyLimitedReader.TooManyQueriesException _) {
-      fail(GrpcIngestPipeline.unavailable(STORE_UNAVAILABLE, BUSY_RETRY_AFTER));
+      fail(GrpcStatuses.unavailable(STORE_UNAVAILABLE, BUSY_RETRY_AFTER));
     } catch (Exception e) {
       if (!isClosed()) {
         LOG.warn("query failed, responding UNAVAILABLE: {}", e.toString());
-        fail(GrpcIngestPipeline.unavailable(STORE_UNAVAILABLE, FAILURE_RETRY_AFTER));
+        fail(GrpcStatuses.unavailable(STORE_UNAVAILABLE, FAILURE_RETRY_AFTER));
       }
     } catch (Error e) { // e.g. OutOfMemoryError: without an end of the call its client would hang
       try {
-        fail(GrpcIngestPipeline.unavailable(STORE_UNAVAILABLE, FAILURE_RETRY_AFTER));
+        fail(GrpcStatuses.unavailable(STORE_UNAVAILABLE, FAILURE_RETRY_AFTER));
       } finally {
         LOG.error("query failed, responding UNAVAILABLE", e);
       }

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A message that is not complete in time closes its call, which releases its memory.
  *
- * <p>{@link GrpcIngestPipeline} takes over the reservation of a call together with its message, so
- * that no byte counts twice. The end of the call releases the rest.
+ * <p>{@link GrpcIngest} takes over the reservation of a call together with its message, so that no
+ * byte counts twice. The end of the call releases the rest.
  */
 public final class InboundMemoryTracer extends ServerStreamTracer.Factory {
   private static final Context.Key<StreamReservation> RESERVATION =
@@ -204,7 +204,7 @@ public final class InboundMemoryTracer extends ServerStreamTracer.Factory {
     @Serial private static final long serialVersionUID = 1L;
 
     OverBudgetException() {
-      super(Status.UNAVAILABLE.withDescription(GrpcIngestPipeline.UNAVAILABLE_MESSAGE));
+      super(Status.UNAVAILABLE.withDescription(GrpcStatuses.UNAVAILABLE_MESSAGE));
     }
 
     @Override

@@ -10,7 +10,7 @@ import io.grpc.StatusException;
 import io.grpc.protobuf.StatusProto;
 
 /** The status INVALID_ARGUMENT with a {@code google.rpc.BadRequest} that lists the errors. */
-final class InvalidArgument {
+public final class InvalidArgument {
   private static final int MAX_VIOLATIONS = 50;
 
   /** Size of all violations; clients accept 8 KiB of trailers, in which the details are base64. */
@@ -18,11 +18,11 @@ final class InvalidArgument {
 
   private InvalidArgument() {}
 
-  static StatusException malformed(String reason) {
+  public static StatusException malformed(String reason) {
     return Status.INVALID_ARGUMENT.withDescription(reason).asException();
   }
 
-  static StatusException field(String field, String reason) {
+  public static StatusException field(String field, String reason) {
     return status(
         field + " " + reason, BadRequest.newBuilder().addFieldViolations(violation(field, reason)));
   }

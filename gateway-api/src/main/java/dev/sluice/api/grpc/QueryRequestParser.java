@@ -10,7 +10,7 @@ import io.grpc.StatusException;
  * Parses query requests with their generated classes. The parsed objects can take fifty times the
  * memory of the message, outside the memory budget, so the message size is limited.
  */
-final class QueryRequestParser {
+public final class QueryRequestParser {
   /** Enough for every valid filter, whose texts have at most 32 Ki characters together. */
   private static final int MAX_BYTES = 256 * 1024;
 
@@ -21,11 +21,11 @@ final class QueryRequestParser {
    *
    * @throws StatusException when the message is malformed or too large; it is the response
    */
-  static <T extends Message> T parse(RawMessage message, Parser<T> parser, String type)
+  public static <T extends Message> T parse(RawMessage message, Parser<T> parser, String type)
       throws StatusException {
     var failure = message.failure();
     if (failure != null) {
-      throw NativeLogsService.toStatusException(failure);
+      throw GrpcStatuses.of(failure);
     }
     int size = message.bytes().length;
     if (size > MAX_BYTES) {

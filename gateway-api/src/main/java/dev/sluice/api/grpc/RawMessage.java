@@ -18,14 +18,14 @@ import org.jspecify.annotations.Nullable;
  * @param bytes the decompressed message; empty after a failure
  * @param failure the result of a message that cannot be read; null without a failure
  */
-record RawMessage(byte[] bytes, @Nullable IngestResult failure) {
+public record RawMessage(byte[] bytes, @Nullable IngestResult failure) {
   private static final byte[] EMPTY = {};
 
   /** The result above the memory budget; the caller sets the retry delay. */
   private static final IngestResult OVER_BUDGET = new IngestResult.Unavailable(Duration.ZERO);
 
-  static final MethodDescriptor.Marshaller<RawMessage> MARSHALLER = new MessageMarshaller();
-  static final MethodDescriptor.Marshaller<byte[]> BYTES = new BytesMarshaller();
+  public static final MethodDescriptor.Marshaller<RawMessage> MARSHALLER = new MessageMarshaller();
+  public static final MethodDescriptor.Marshaller<byte[]> BYTES = new BytesMarshaller();
 
   /** A marshaller that never throws: gRPC would send the status UNKNOWN for every exception. */
   private static final class MessageMarshaller implements MethodDescriptor.Marshaller<RawMessage> {

@@ -1,7 +1,7 @@
 /**
- * The gRPC receivers and queries: {@link OtlpLogsService}, {@link NativeLogsService} and {@link
- * LegacyLogsService}. {@link GrpcIngestPipeline} is their common ingest path. Only {@code boot}
- * uses this package; it does not depend on {@code http}.
+ * The gRPC transport that the protocols share: the {@link RequestContextInterceptor}, the reading
+ * of messages within the memory budget, blocking calls and statuses. {@link GrpcIngest} hands
+ * messages to the ingest path. The package does not depend on {@code http}.
  */
 @NullMarked
 package dev.sluice.api.grpc;

@@ -3,9 +3,7 @@ package dev.sluice.api.http;
 import static org.springframework.web.reactive.function.server.RequestPredicates.path;
 
 import dev.sluice.core.domain.Limits;
-import dev.sluice.core.ingest.AdmissionController;
-import dev.sluice.core.ingest.IngestService;
-import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.ingest.IngestPipeline;
 import dev.sluice.core.port.TimeoutScheduler;
 import dev.sluice.query.port.LogReader;
 import dev.sluice.query.read.TemplateReport;
@@ -13,6 +11,8 @@ import dev.sluice.query.search.SemanticSearch;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpMethod;
@@ -30,32 +30,16 @@ public final class ApiRoutes {
   /**
    * The dependencies of ingest.
    *
-   * @param ingest the ingest service
-   * @param budget the memory budget of all requests together
-   * @param admission the admission control, which also sets the Retry-After of rejected requests
-   * @param timeoutScheduler the scheduler of the two timeouts
+   * @param pipeline the ingest path of all protocols
+   * @param limits the limits of requests
+   * @param timeoutScheduler the scheduler of {@code requestBodyTimeout}
    * @param requestBodyTimeout maximum time from the start to the end of a request body
-   * @param ackTimeout maximum time until the append completes; then the response is 503 with
-   *     Retry-After
    */
   public record IngestDependencies(
-      IngestService ingest,
-      MemoryBudget budget,
-      AdmissionController admission,
+      IngestPipeline pipeline,
+      Limits limits,
       TimeoutScheduler timeoutScheduler,
-      Duration requestBodyTimeout,
-      Duration ackTimeout) {
-
-    private HttpIngestPipeline pipeline(Limits limits) {
-      return new HttpIngestPipeline(
-          ingest,
-          new RequestBodyReader(limits, timeoutScheduler, requestBodyTimeout),
-          budget,
-          admission,
-          timeoutScheduler,
-          ackTimeout);
-    }
-  }
+      Duration requestBodyTimeout) {}
 
   /**
    * The dependencies of queries.
@@ -63,80 +47,113 @@ public final class ApiRoutes {
    * @param reader the reader of stored logs
    * @param templates the template report
    * @param search the semantic search
+   * @param queries the executor of all queries
    * @param clock the clock of default time ranges, such as the last hour
    */
   public record QueryDependencies(
-      LogReader reader, TemplateReport templates, SemanticSearch search, InstantSource clock) {}
+      LogReader reader,
+      TemplateReport templates,
+      SemanticSearch search,
+      BlockingQueries queries,
+      InstantSource clock) {}
 
   /**
    * Returns all routes.
    *
+   * @param tenant the tenant of all requests
    * @param ingestDependencies the dependencies of ingest; null in a process without the role ingest
+   * @param ingestRoutes the ingest routes of all protocols
+   * @param protocolQueries the query routes that belong to a protocol
    */
   public static RouterFunction<ServerResponse> of(
+      String tenant,
       @Nullable IngestDependencies ingestDependencies,
+      List<IngestRoute> ingestRoutes,
+      List<RouterFunction<ServerResponse>> protocolQueries,
       QueryDependencies queryDependencies,
       Limits limits) {
-    var routes = RouterFunctions.route();
-    var reader = queryDependencies.reader();
-    var blockingQueries = new BlockingQueries();
-    var queries = new QueryHandler(reader, blockingQueries);
-    var histograms = new HistogramHandler(reader, blockingQueries);
+    var contexts = new RequestContextFilter(tenant);
+    var blockingQueries = queryDependencies.queries();
+    var queries = new QueryHandler(queryDependencies.reader(), blockingQueries);
+    var histograms = new HistogramHandler(queryDependencies.reader(), blockingQueries);
     var templates = new TemplatesHandler(queryDependencies, blockingQueries);
+    var queryRoutes =
+        RouterFunctions.route()
+            .GET("/api/v1/logs", queries::get)
+            .route(path("/api/v1/logs"), allowOnly(HttpMethod.GET, HttpMethod.POST))
+            .POST(
+                "/api/v1/logs/search",
+                new SearchHandler(queryDependencies.search(), blockingQueries)::post)
+            .route(path("/api/v1/logs/search"), allowOnly(HttpMethod.POST))
+            .GET("/api/v1/logs/histogram", histograms::get)
+            .route(path("/api/v1/logs/histogram"), allowOnly(HttpMethod.GET))
+            .GET("/api/v1/templates", templates::list)
+            .route(path("/api/v1/templates"), allowOnly(HttpMethod.GET))
+            .GET("/api/v1/templates/{id}", templates::get)
+            .route(path("/api/v1/templates/{id}"), allowOnly(HttpMethod.GET))
+            .GET("/api/v1/templates/{id}/logs", templates::logs)
+            .route(path("/api/v1/templates/{id}/logs"), allowOnly(HttpMethod.GET));
+    protocolQueries.forEach(queryRoutes::add);
+    var routes = RouterFunctions.route();
     if (ingestDependencies != null) {
-      var pipeline = ingestDependencies.pipeline(limits);
-      var nativeLogs = new NativeLogsHandler(pipeline, limits);
-      var otlp = new OtlpLogsHandler(pipeline, limits);
-      routes.POST("/v1/logs", otlp::post).route(path("/v1/logs"), allowOnly(HttpMethod.POST));
-      routes.POST("/api/v1/logs", nativeLogs::post);
-      routes
-          .POST("/v1/ingest/wal-frames", new WalFramesHandler(pipeline, limits)::post)
-          .route(path("/v1/ingest/wal-frames"), allowOnly(HttpMethod.POST));
-      routes
-          .POST("/api/logs", new LegacyLogsHandler(pipeline, limits)::post)
-          .route(path("/api/logs"), allowOnly(HttpMethod.POST));
+      addIngest(routes, contexts, ingestDependencies, ingestRoutes);
+    }
+    routes.add(queryRoutes.filter(contexts::filter).build());
+    if (ingestDependencies != null) {
+      addOtherMethods(routes, ingestRoutes);
     }
     return routes
-        .GET("/api/v1/logs", queries::get)
-        .route(path("/api/v1/logs"), allowOnly(HttpMethod.GET, HttpMethod.POST))
-        .POST(
-            "/api/v1/logs/search",
-            new SearchHandler(queryDependencies.search(), blockingQueries)::post)
-        .route(path("/api/v1/logs/search"), allowOnly(HttpMethod.POST))
-        .GET("/api/v1/logs/histogram", histograms::get)
-        .route(path("/api/v1/logs/histogram"), allowOnly(HttpMethod.GET))
-        .GET("/api/v1/templates", templates::list)
-        .route(path("/api/v1/templates"), allowOnly(HttpMethod.GET))
-        .GET("/api/v1/templates/{id}", templates::get)
-        .route(path("/api/v1/templates/{id}"), allowOnly(HttpMethod.GET))
-        .GET("/api/v1/templates/{id}/logs", templates::logs)
-        .route(path("/api/v1/templates/{id}/logs"), allowOnly(HttpMethod.GET))
         .add(Problem.pages())
-        .POST(
-            "/api/logs/search",
-            new LegacySearchHandler(queryDependencies.search(), reader, blockingQueries)::post)
-        .GET("/api/logs/{app_id}", new LegacyQueryHandler(reader, blockingQueries)::get)
-        .route(path("/api/logs/search"), allowOnly(HttpMethod.GET, HttpMethod.POST))
-        .route(path("/api/logs/{app_id}"), allowOnly(HttpMethod.GET))
         .add(new OpenApiRoutes(limits).routes())
         .route(path("/**"), ApiRoutes::notFound)
         .filter(LingeringClose::filter)
         .build();
   }
 
-  /** Returns the routes of the OTLP/HTTP port, which are those of OTLP alone. */
-  public static RouterFunction<ServerResponse> otlp(
-      IngestDependencies ingestDependencies, Limits limits) {
-    var pipeline = ingestDependencies.pipeline(limits);
-    return RouterFunctions.route()
-        .POST("/v1/logs", new OtlpLogsHandler(pipeline, limits)::post)
-        .route(path("/v1/logs"), allowOnly(HttpMethod.POST))
-        .route(path("/**"), ApiRoutes::notFound)
-        .filter(LingeringClose::filter)
-        .build();
+  /**
+   * Returns the routes of a port that receives logs only.
+   *
+   * @param tenant the tenant of all requests
+   */
+  public static RouterFunction<ServerResponse> ingestOnly(
+      String tenant, IngestDependencies ingestDependencies, List<IngestRoute> ingestRoutes) {
+    var routes = RouterFunctions.route();
+    addIngest(routes, new RequestContextFilter(tenant), ingestDependencies, ingestRoutes);
+    addOtherMethods(routes, ingestRoutes);
+    return routes.route(path("/**"), ApiRoutes::notFound).filter(LingeringClose::filter).build();
   }
 
-  private static HandlerFunction<ServerResponse> allowOnly(HttpMethod... methods) {
+  private static void addIngest(
+      RouterFunctions.Builder routes,
+      RequestContextFilter contexts,
+      IngestDependencies dependencies,
+      List<IngestRoute> ingestRoutes) {
+    var bodyReader =
+        new RequestBodyReader(
+            dependencies.limits(),
+            dependencies.timeoutScheduler(),
+            dependencies.requestBodyTimeout());
+    ingestRoutes.stream()
+        .collect(Collectors.groupingBy(IngestRoute::path, LinkedHashMap::new, Collectors.toList()))
+        .forEach(
+            (path, routesOfPath) ->
+                routes.POST(
+                    path,
+                    new IngestHandler(routesOfPath, contexts, dependencies.pipeline(), bodyReader)
+                        ::post));
+  }
+
+  /** Adds the responses to other methods than POST, unless a query has the same path. */
+  private static void addOtherMethods(
+      RouterFunctions.Builder routes, List<IngestRoute> ingestRoutes) {
+    ingestRoutes.stream()
+        .map(IngestRoute::path)
+        .distinct()
+        .forEach(path -> routes.route(path(path), allowOnly(HttpMethod.POST)));
+  }
+
+  /** Returns the response 405 to other methods than these. */
+  public static HandlerFunction<ServerResponse> allowOnly(HttpMethod... methods) {
     var allow = Arrays.stream(methods).map(HttpMethod::name).collect(Collectors.joining(", "));
     return _ -> Problem.methodNotAllowed(allow);
   }

@@ -23,7 +23,7 @@ import reactor.core.scheduler.Schedulers;
  * An executor of blocking queries: each runs on its own virtual thread, which is interrupted when
  * the client disconnects.
  */
-final class BlockingQueries {
+public final class BlockingQueries {
   private static final Logger LOG = LoggerFactory.getLogger(BlockingQueries.class);
   private static final Duration BUSY_RETRY_AFTER = Duration.ofSeconds(1);
   private static final Duration FAILURE_RETRY_AFTER = Duration.ofSeconds(5);
@@ -42,7 +42,7 @@ final class BlockingQueries {
   }
 
   /** Emits the result of the query; every error becomes a {@link HttpProblemException}. */
-  <T> Mono<T> submit(Callable<T> query) {
+  public <T> Mono<T> submit(Callable<T> query) {
     return Mono.fromCallable(query)
         .subscribeOn(scheduler)
         .onErrorMap(BlockingQueries::toHttpProblem);
@@ -53,7 +53,7 @@ final class BlockingQueries {
    * The body is sent in chunks, because reactor-netty does not signal the end of the write of a
    * body in one buffer.
    */
-  Mono<ServerResponse> json(ServerResponse.BodyBuilder builder, byte[] body) {
+  public Mono<ServerResponse> json(ServerResponse.BodyBuilder builder, byte[] body) {
     var typed = builder.contentType(MediaType.APPLICATION_JSON);
     if (body.length <= CHUNK_BYTES) {
       return typed.bodyValue(body);
@@ -72,7 +72,7 @@ final class BlockingQueries {
   }
 
   /** Maps an error to a problem: every error that the client did not cause becomes 503. */
-  static HttpProblemException toHttpProblem(Throwable failure) {
+  public static HttpProblemException toHttpProblem(Throwable failure) {
     return switch (failure) {
       case HttpProblemException problem -> problem;
       case QueryTooExpensiveException e ->

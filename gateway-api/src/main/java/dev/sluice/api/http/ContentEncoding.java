@@ -4,6 +4,9 @@ import dev.sluice.api.compression.SnappyBlock;
 import dev.sluice.api.compression.SnappyFrames;
 import dev.sluice.api.compression.StrictInflaterInputStream;
 import dev.sluice.api.compression.Zstd;
+import dev.sluice.core.ingest.BodyEncoding;
+import dev.sluice.core.ingest.DecodeException;
+import dev.sluice.core.ingest.MemoryReservation;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -12,7 +15,7 @@ import java.util.List;
 import java.util.Locale;
 
 /** The content encodings of request bodies. */
-enum ContentEncoding {
+enum ContentEncoding implements BodyEncoding {
   IDENTITY {
     @Override
     InputStream open(byte[] body) {
@@ -46,7 +49,7 @@ enum ContentEncoding {
     }
 
     @Override
-    byte[] decode(byte[] body, int limit, MemoryReservation reservation) {
+    public byte[] decode(byte[] body, int limit, MemoryReservation reservation) {
       return body.length == 0 || SnappyFrames.startsWithIdentifier(body)
           ? super.decode(body, limit, reservation)
           : decodeSnappyBlock(body, limit, reservation);
@@ -93,12 +96,8 @@ enum ContentEncoding {
     };
   }
 
-  /**
-   * Decompresses a body to at most {@code limit} bytes.
-   *
-   * @throws HttpProblemException when the result is larger, or the body is not in this encoding
-   */
-  byte[] decode(byte[] body, int limit, MemoryReservation reservation) {
+  @Override
+  public byte[] decode(byte[] body, int limit, MemoryReservation reservation) {
     if (this == IDENTITY || body.length == 0) {
       return body;
     }
@@ -117,7 +116,7 @@ enum ContentEncoding {
         }
         size += count;
         if (size > limit) {
-          throw RequestBodyReader.tooLarge(limit);
+          throw DecodeException.tooLarge(RequestBodyReader.tooLargeMessage(limit));
         }
       }
     } catch (IOException e) {
@@ -127,8 +126,17 @@ enum ContentEncoding {
     return bytes.length == size ? bytes : Arrays.copyOf(bytes, size);
   }
 
-  private HttpProblemException malformed(int size) {
-    return HttpProblemException.malformed(
+  @Override
+  public int maxInlineBytes() {
+    return switch (this) {
+      case IDENTITY -> MAX_INLINE_BYTES;
+      case ZSTD -> MAX_INLINE_UNBOUNDED_BYTES;
+      case GZIP, DEFLATE, SNAPPY -> MAX_INLINE_BYTES / 256; // which may expand a thousand times
+    };
+  }
+
+  private DecodeException malformed(int size) {
+    return DecodeException.malformed(
         "body is not valid " + name().toLowerCase(Locale.ROOT) + " after " + size + " bytes");
   }
 
@@ -137,7 +145,7 @@ enum ContentEncoding {
     try {
       int length = SnappyBlock.uncompressedLength(body, 0, body.length);
       if (length > limit) {
-        throw RequestBodyReader.tooLarge(limit);
+        throw DecodeException.tooLarge(RequestBodyReader.tooLargeMessage(limit));
       }
       reservation.add(length);
       byte[] bytes = new byte[length];

@@ -66,7 +66,7 @@ final class HistogramHandler {
 
   private Mono<ServerResponse> respond(ServerRequest request) {
     var parameters = new QueryParameters(request.queryParams(), "interval", "buckets");
-    var filter = parameters.filter();
+    var filter = parameters.filter(RequestContextFilter.contextOf(request));
     var interval = interval(parameters.singleValue("interval"));
     int buckets = parameters.number("buckets", DEFAULT_BUCKETS, MAX_BUCKETS);
     if (interval != null && parameters.singleValue("buckets") != null) {

@@ -8,7 +8,7 @@ import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
 
 /** A request fails with this problem; each protocol formats the response in its own way. */
-final class HttpProblemException extends RuntimeException {
+public final class HttpProblemException extends RuntimeException {
   @Serial private static final long serialVersionUID = 1L;
 
   private final ProblemType type;
@@ -30,11 +30,11 @@ final class HttpProblemException extends RuntimeException {
     this.acceptEncoding = acceptEncoding;
   }
 
-  static HttpProblemException malformed(String detail) {
+  public static HttpProblemException malformed(String detail) {
     return new HttpProblemException(ProblemType.MALFORMED, detail, null);
   }
 
-  static HttpProblemException unsupported(String detail) {
+  public static HttpProblemException unsupported(String detail) {
     return new HttpProblemException(ProblemType.UNSUPPORTED, detail, null);
   }
 
@@ -61,7 +61,7 @@ final class HttpProblemException extends RuntimeException {
   }
 
   /** Returns this problem as 503, for a protocol whose clients retry only after 503. */
-  HttpProblemException asSpoolUnavailable(Duration retryAfter) {
+  public HttpProblemException asSpoolUnavailable(Duration retryAfter) {
     return new HttpProblemException(ProblemType.SPOOL_UNAVAILABLE, detail(), retryAfter);
   }
 
@@ -88,20 +88,20 @@ final class HttpProblemException extends RuntimeException {
     return new HttpProblemException(ProblemType.QUERY_TOO_EXPENSIVE, detail, null);
   }
 
-  ProblemType type() {
+  public ProblemType type() {
     return type;
   }
 
-  HttpStatus status() {
+  public HttpStatus status() {
     return type.status();
   }
 
-  String detail() {
+  public String detail() {
     return String.valueOf(getMessage());
   }
 
   /** Writes the headers that the response has besides its status and body. */
-  void writeHeaders(HttpHeaders headers) {
+  public void writeHeaders(HttpHeaders headers) {
     if (retryAfter != null) {
       headers.set(HttpHeaders.RETRY_AFTER, Problem.retryAfterSeconds(retryAfter));
     }
@@ -111,7 +111,7 @@ final class HttpProblemException extends RuntimeException {
   }
 
   /** Returns the delay after which a retry can succeed; null when it never can. */
-  @Nullable Duration retryAfter() {
+  public @Nullable Duration retryAfter() {
     return retryAfter;
   }
 }

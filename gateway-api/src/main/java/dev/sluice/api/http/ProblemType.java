@@ -8,7 +8,7 @@ import org.springframework.http.HttpStatus;
  * The problem types (RFC 9457). The URI of a type, {@code /api/problems/} with its name, is a page
  * that describes it.
  */
-enum ProblemType {
+public enum ProblemType {
   MALFORMED(
       HttpStatus.BAD_REQUEST,
       "The gateway cannot decode the request: the body is not valid JSON, NDJSON or protobuf of its"

@@ -41,7 +41,7 @@ final class QueryHandler {
 
   private Mono<ServerResponse> respond(ServerRequest request) {
     var parameters = new QueryParameters(request.queryParams(), "limit", "cursor");
-    var filter = parameters.filter();
+    var filter = parameters.filter(RequestContextFilter.contextOf(request));
     var after = parameters.cursor();
     if (acceptsNdjson(request)) {
       int limit = parameters.number("limit", Integer.MAX_VALUE, Integer.MAX_VALUE);

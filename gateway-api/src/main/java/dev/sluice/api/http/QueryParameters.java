@@ -3,7 +3,7 @@ package dev.sluice.api.http;
 import dev.sluice.api.decode.JsonStrings;
 import dev.sluice.api.decode.Timestamps;
 import dev.sluice.core.domain.Severity;
-import dev.sluice.core.ingest.IngestService;
+import dev.sluice.core.ingest.RequestContext;
 import dev.sluice.query.filter.AttributeCondition;
 import dev.sluice.query.filter.AttributeCondition.Operator;
 import dev.sluice.query.filter.LogFilter;
@@ -27,7 +27,7 @@ import org.springframework.util.MultiValueMap;
  * The parameters of a query string. An invalid or unknown parameter is a {@link
  * HttpProblemException} that names it: to ignore a misspelled filter would return other logs.
  */
-final class QueryParameters {
+public final class QueryParameters {
   private static final List<String> FILTER_PARAMETERS =
       List.of(
           "service",
@@ -55,12 +55,13 @@ final class QueryParameters {
   /**
    * @param others the names of the parameters allowed besides those of the filter
    */
-  QueryParameters(MultiValueMap<String, String> parameters, String... others) {
+  public QueryParameters(MultiValueMap<String, String> parameters, String... others) {
     this(parameters, Stream.concat(FILTER_PARAMETERS.stream(), Arrays.stream(others)));
   }
 
   /** Creates the parameters of a request that has no log filter. */
-  static QueryParameters withoutFilter(MultiValueMap<String, String> parameters, String... known) {
+  public static QueryParameters withoutFilter(
+      MultiValueMap<String, String> parameters, String... known) {
     return new QueryParameters(parameters, Arrays.stream(known));
   }
 
@@ -75,9 +76,9 @@ final class QueryParameters {
     }
   }
 
-  LogFilter filter() {
+  LogFilter filter(RequestContext context) {
     var filter =
-        LogFilter.of(IngestService.DEFAULT_TENANT)
+        LogFilter.of(context.tenant())
             .service(singleValue("service"))
             .severities(severities())
             .minSeverity(minSeverity())
@@ -118,7 +119,7 @@ final class QueryParameters {
   }
 
   /** Returns an integer from 1 to {@code max}; the default when the parameter is missing. */
-  int number(String name, int defaultValue, int max) {
+  public int number(String name, int defaultValue, int max) {
     var value = singleValue(name);
     if (value == null) {
       return defaultValue;
@@ -134,7 +135,7 @@ final class QueryParameters {
     throw HttpProblemException.malformed(name + " is not a number from 1 to " + max);
   }
 
-  @Nullable Position cursor() {
+  public @Nullable Position cursor() {
     var cursor = singleValue("cursor");
     try {
       return cursor == null ? null : Position.ofCursor(cursor);
@@ -178,7 +179,7 @@ final class QueryParameters {
   }
 
   /** Returns the numbers of a severity: four of a level, one of a name such as {@code INFO2}. */
-  static List<Integer> severities(String parameter, String name) {
+  public static List<Integer> severities(String parameter, String name) {
     int lowest = severity(parameter, name);
     boolean level =
         Arrays.stream(Severity.values())

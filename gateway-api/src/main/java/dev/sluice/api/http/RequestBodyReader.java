@@ -1,6 +1,7 @@
 package dev.sluice.api.http;
 
 import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.MemoryReservation;
 import dev.sluice.core.port.TimeoutScheduler;
 import java.time.Duration;
 import java.util.Arrays;
@@ -8,28 +9,16 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DataBufferUtils;
-import org.springframework.http.HttpHeaders;
 import org.springframework.web.reactive.function.server.ServerRequest;
 import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Schedulers;
 
 /**
- * Reads a request body into one array, up to the limit. It checks the size as the bytes arrive and
- * again during decompression, so that neither a body without a length nor a decompression bomb
- * takes more memory than the limit.
+ * Reads a request body into one array, up to the limit. It checks the size as the bytes arrive, so
+ * that a body without a length does not take more memory than the limit.
  */
 final class RequestBodyReader {
   private static final int INITIAL_CAPACITY = 16 * 1024;
   private static final int MAX_PREALLOCATED_BYTES = 1 << 20;
-
-  /** Larger bodies are validated off the event loop, so that other connections do not wait. */
-  private static final int MAX_EVENT_LOOP_BYTES = 1 << 20;
-
-  /** The same limit for a compressed body, which may expand a thousand times. */
-  private static final int MAX_EVENT_LOOP_COMPRESSED_BYTES = MAX_EVENT_LOOP_BYTES / 256;
-
-  /** The same limit for Zstandard, whose ratio is unbounded: kilobytes can expand to the limit. */
-  private static final int MAX_EVENT_LOOP_ZSTD_BYTES = 256;
 
   private final Limits limits;
   private final TimeoutScheduler timeoutScheduler;
@@ -44,13 +33,8 @@ final class RequestBodyReader {
     this.timeout = timeout;
   }
 
-  /**
-   * Reads and decompresses a body; empty when the client sends none.
-   *
-   * @param compressed whether the decoder decompresses the content again
-   */
-  Mono<byte[]> read(ServerRequest request, MemoryReservation reservation, boolean compressed) {
-    var encoding = ContentEncoding.of(request.headers().header(HttpHeaders.CONTENT_ENCODING));
+  /** Reads a body, without decompression; emits an empty array when the client sends none. */
+  Mono<byte[]> read(ServerRequest request, MemoryReservation reservation) {
     int limit = limits.maxRequestBytes();
     long contentLength = request.headers().contentLength().orElse(-1);
     if (contentLength > limit) {
@@ -65,9 +49,7 @@ final class RequestBodyReader {
         .doOnNext(buffer::add)
         .doOnComplete(() -> LingeringClose.markBodyRead(request, true))
         .then(Mono.fromSupplier(buffer::bytes))
-        .timeout(timeoutSignal(), Mono.error(() -> HttpProblemException.requestTimeout(timeout)))
-        .flatMap(body -> moveOffEventLoop(body, encoding, compressed))
-        .map(body -> encoding.decode(body, limit, reservation));
+        .timeout(timeoutSignal(), Mono.error(() -> HttpProblemException.requestTimeout(timeout)));
   }
 
   /**
@@ -88,21 +70,12 @@ final class RequestBodyReader {
         });
   }
 
-  private static Mono<byte[]> moveOffEventLoop(
-      byte[] body, ContentEncoding encoding, boolean compressed) {
-    int threshold =
-        switch (encoding) {
-          case IDENTITY -> compressed ? MAX_EVENT_LOOP_ZSTD_BYTES : MAX_EVENT_LOOP_BYTES;
-          case ZSTD -> MAX_EVENT_LOOP_ZSTD_BYTES;
-          default -> MAX_EVENT_LOOP_COMPRESSED_BYTES;
-        };
-    return body.length > threshold
-        ? Mono.just(body).publishOn(Schedulers.parallel())
-        : Mono.just(body);
+  static HttpProblemException tooLarge(int limit) {
+    return HttpProblemException.tooLarge(tooLargeMessage(limit));
   }
 
-  static HttpProblemException tooLarge(int limit) {
-    return HttpProblemException.tooLarge("body is larger than the limit of " + limit + " bytes");
+  static String tooLargeMessage(int limit) {
+    return "body is larger than the limit of " + limit + " bytes";
   }
 
   /** A buffer that copies the body into one array and releases network buffers immediately. */

@@ -1,16 +1,15 @@
 package dev.sluice.api.http;
 
-import dev.sluice.core.ingest.IngestOptions;
 import dev.sluice.core.ingest.IngestResult;
+import dev.sluice.core.ingest.RequestContext;
 import java.util.Locale;
-import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.InvalidMediaTypeException;
 import org.springframework.http.MediaType;
 import org.springframework.web.reactive.function.server.ServerRequest;
 
 /** The headers of ingest requests and their responses, for all HTTP protocols. */
-final class RequestHeaders {
+public final class RequestHeaders {
   private RequestHeaders() {}
 
   /**
@@ -36,34 +35,11 @@ final class RequestHeaders {
     }
   }
 
-  /**
-   * Returns the acknowledgement level and the idempotency key of a request.
-   *
-   * @throws HttpProblemException when a header is invalid or occurs more than once
-   */
-  static IngestOptions ingestOptions(ServerRequest request) {
-    try {
-      return IngestOptions.parse(
-          singleValue(request, IngestOptions.ACK_HEADER),
-          singleValue(request, IngestOptions.IDEMPOTENCY_KEY_HEADER));
-    } catch (IllegalArgumentException e) {
-      throw HttpProblemException.malformed(String.valueOf(e.getMessage()));
-    }
-  }
-
-  private static @Nullable String singleValue(ServerRequest request, String name) {
-    var values = request.headers().header(name);
-    if (values.size() > 1) {
-      throw new IllegalArgumentException(name + " occurs more than once");
-    }
-    return values.isEmpty() ? null : values.getFirst();
-  }
-
   /** Writes the headers of a success response. */
-  static void writeAckHeaders(HttpHeaders headers, IngestResult.Accepted result) {
-    headers.set(IngestOptions.ACK_HEADER, result.level().text());
+  public static void writeAckHeaders(HttpHeaders headers, IngestResult.Accepted result) {
+    headers.set(RequestContext.ACK_HEADER, result.level().text());
     if (result.replayed()) {
-      headers.set(IngestOptions.IDEMPOTENCY_REPLAYED_HEADER, "true");
+      headers.set(RequestContext.IDEMPOTENCY_REPLAYED_HEADER, "true");
     }
   }
 }

@@ -1,9 +1,8 @@
 package dev.sluice.api.http;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.sluice.api.decode.Json;
 import dev.sluice.api.decode.Timestamps;
+import dev.sluice.core.ingest.RequestContext;
 import dev.sluice.query.filter.AttributeCondition;
 import dev.sluice.query.filter.LogFilter;
 import dev.sluice.query.port.TemplateStats.MinuteRange;
@@ -13,25 +12,18 @@ import dev.sluice.query.search.SemanticSearch.Hit;
 import dev.sluice.query.search.SemanticSearch.Mode;
 import dev.sluice.query.search.SemanticSearch.SearchQuery;
 import dev.sluice.query.search.SemanticSearch.SearchResult;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.TreeSet;
-import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.springframework.core.io.buffer.DataBufferLimitException;
-import org.springframework.core.io.buffer.DataBufferUtils;
 import org.springframework.util.LinkedMultiValueMap;
 import org.springframework.util.MultiValueMap;
 import org.springframework.web.reactive.function.server.ServerRequest;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import reactor.core.publisher.Mono;
-import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -39,11 +31,6 @@ import tools.jackson.databind.node.ObjectNode;
 
 /** The handler of {@code POST /api/v1/logs/search}, the search by meaning. */
 final class SearchHandler {
-  /** Enough for a query with its attributes. */
-  private static final int MAX_BODY_BYTES = 64 * 1024;
-
-  private static final Duration BODY_TIMEOUT = Duration.ofSeconds(10);
-
   private static final List<String> FIELDS =
       List.of(
           "query",
@@ -69,8 +56,8 @@ final class SearchHandler {
   }
 
   Mono<ServerResponse> post(ServerRequest request) {
-    return Mono.defer(() -> readBody(request))
-        .map(SearchHandler::parse)
+    return Mono.defer(() -> JsonRequestBody.read(request))
+        .map(body -> parse(RequestContextFilter.contextOf(request), body))
         .flatMap(
             searchRequest ->
                 queries
@@ -83,30 +70,8 @@ final class SearchHandler {
         .onErrorResume(BlockingQueries::toProblemResponse);
   }
 
-  /** Reads a JSON body, limited in size and time. */
-  static Mono<byte[]> readBody(ServerRequest request) {
-    if (!RequestHeaders.contentType(request).equals("application/json")) {
-      throw HttpProblemException.unsupported("content type is not application/json");
-    }
-    return DataBufferUtils.join(request.exchange().getRequest().getBody(), MAX_BODY_BYTES)
-        .map(
-            buffer -> {
-              try {
-                var bytes = new byte[buffer.readableByteCount()];
-                buffer.read(bytes);
-                return bytes;
-              } finally {
-                DataBufferUtils.release(buffer);
-              }
-            })
-        .defaultIfEmpty(new byte[0])
-        .timeout(BODY_TIMEOUT)
-        .onErrorMap(DataBufferLimitException.class, _ -> RequestBodyReader.tooLarge(MAX_BODY_BYTES))
-        .onErrorMap(TimeoutException.class, _ -> HttpProblemException.requestTimeout(BODY_TIMEOUT));
-  }
-
-  private static SearchQuery parse(byte[] body) {
-    var fields = parseObject(body);
+  private static SearchQuery parse(RequestContext context, byte[] body) {
+    var fields = JsonRequestBody.parse(body);
     for (var name : fields.propertyNames()) {
       if (!FIELDS.contains(name)) {
         throw HttpProblemException.malformed(
@@ -128,7 +93,7 @@ final class SearchHandler {
         new SearchQuery(
             query,
             mode(parameters.singleValue("mode")),
-            filter(parameters.filter(), fields.path("attributes")),
+            filter(parameters.filter(context), fields.path("attributes")),
             0,
             parameters.number("limit", SearchQuery.DEFAULT_LIMIT, SearchQuery.MAX_RESULTS),
             parameters.number("samples", 1, SearchQuery.MAX_LOGS_PER_TEMPLATE));
@@ -138,19 +103,6 @@ final class SearchHandler {
     } catch (IllegalArgumentException e) {
       throw HttpProblemException.malformed("cursor " + e.getMessage());
     }
-  }
-
-  static ObjectNode parseObject(byte[] body) {
-    try {
-      // Jackson alone would also accept other encodings, and overlong UTF-8
-      var text = UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
-      if (JSON.readTree(text) instanceof ObjectNode object) {
-        return object;
-      }
-    } catch (CharacterCodingException | JacksonException _) {
-      // reported below
-    }
-    throw HttpProblemException.malformed("body is not a JSON object in UTF-8");
   }
 
   /** Returns the fields as query parameters, without attributes, which are an object. */

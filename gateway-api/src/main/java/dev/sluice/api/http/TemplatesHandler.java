@@ -3,7 +3,6 @@ package dev.sluice.api.http;
 import dev.sluice.api.decode.Json;
 import dev.sluice.api.decode.Timestamps;
 import dev.sluice.api.http.ApiRoutes.QueryDependencies;
-import dev.sluice.core.ingest.IngestService;
 import dev.sluice.query.filter.LogFilter;
 import dev.sluice.query.port.LogReader.Query;
 import dev.sluice.query.port.TemplateStats.MinuteRange;
@@ -52,7 +51,7 @@ final class TemplatesHandler {
                       "severity",
                       "min_severity",
                       "limit");
-              var query = templateQuery(parameters);
+              var query = templateQuery(request, parameters);
               var view = view(parameters);
               int limit = parameters.number("limit", DEFAULT_LIMIT, MAX_LIMIT);
               return queries
@@ -68,6 +67,7 @@ final class TemplatesHandler {
               var id = id(request);
               var query =
                   templateQuery(
+                      request,
                       QueryParameters.withoutFilter(
                           request.queryParams(),
                           "from",
@@ -91,6 +91,7 @@ final class TemplatesHandler {
     return Mono.defer(
             () -> {
               var id = id(request);
+              var tenant = RequestContextFilter.contextOf(request).tenant();
               var parameters =
                   QueryParameters.withoutFilter(
                       request.queryParams(), "from", "to", "limit", "cursor");
@@ -100,15 +101,14 @@ final class TemplatesHandler {
                   parameters.number("limit", QueryHandler.DEFAULT_LIMIT, QueryHandler.MAX_LIMIT);
               var after = parameters.cursor();
               return queries
-                  .submit(
-                      () -> dependencies.templates().activeRange(IngestService.DEFAULT_TENANT, id))
+                  .submit(() -> dependencies.templates().activeRange(tenant, id))
                   .flatMap(
                       activeRange ->
                           activeRange.isEmpty()
                               ? templateNotFound()
                               : page(
                                   new Query(
-                                      sampleFilter(id, from, to, activeRange.orElseThrow()),
+                                      sampleFilter(tenant, id, from, to, activeRange.orElseThrow()),
                                       limit,
                                       after)));
             })
@@ -117,8 +117,8 @@ final class TemplatesHandler {
 
   /** Returns a filter limited to the active time of the template, for fast queries of rare ones. */
   private static LogFilter sampleFilter(
-      UUID id, @Nullable Long from, @Nullable Long to, MinuteRange activeRange) {
-    return LogFilter.of(IngestService.DEFAULT_TENANT)
+      String tenant, UUID id, @Nullable Long from, @Nullable Long to, MinuteRange activeRange) {
+    return LogFilter.of(tenant)
         .template(id)
         .from(from == null ? (Long) MinuteRange.startNanos(activeRange.from()) : from)
         .to(to == null ? (Long) MinuteRange.startNanos(activeRange.to()) : to)
@@ -161,9 +161,9 @@ final class TemplatesHandler {
     return view.name().toLowerCase(Locale.ROOT);
   }
 
-  private TemplateQuery templateQuery(QueryParameters parameters) {
+  private TemplateQuery templateQuery(ServerRequest request, QueryParameters parameters) {
     return new TemplateQuery(
-        IngestService.DEFAULT_TENANT,
+        RequestContextFilter.contextOf(request).tenant(),
         parameters.singleValue("service"),
         new TreeSet<>(parameters.severities()),
         parameters.minSeverity(),

@@ -1,7 +1,8 @@
 /**
- * The HTTP receivers, the query API and the OpenAPI document. {@link ApiRoutes} maps paths to
- * handlers; {@link HttpIngestPipeline} is the common ingest path. Only {@code boot} uses this
- * package; it does not depend on {@code grpc}.
+ * The HTTP transport that the protocols share, the query API and the OpenAPI document. {@link
+ * ApiRoutes} maps paths to handlers; {@link RequestContextFilter} creates the context of each
+ * request; an {@link IngestRoute} is one format of logs. The package does not depend on {@code
+ * grpc}.
  */
 @NullMarked
 package dev.sluice.api.http;

@@ -3,11 +3,11 @@ package dev.sluice.api.ops;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.annotation.JsonRawValue;
-import dev.sluice.api.decode.DecodeException;
 import dev.sluice.api.decode.OtlpJsonDecoder;
 import dev.sluice.api.decode.OtlpJsonEncoder;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.ingest.DecodeException;
 import dev.sluice.core.otlp.AnyValueFormatter;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.MalformedOtlpException;

@@ -7,6 +7,6 @@ public final class OtlpPort {
   private OtlpPort() {}
 
   public static int of(ApplicationContext application) {
-    return application.getBean(OtlpHttpServer.class).port();
+    return application.getBean(ProtocolServers.class).ports().getFirst();
   }
 }

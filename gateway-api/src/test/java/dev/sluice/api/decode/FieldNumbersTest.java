@@ -18,11 +18,16 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
-/** Compares the constants of field numbers and tags with the protobuf descriptors. */
+/**
+ * Compares the constants of field numbers and tags with the protobuf descriptors. Those of
+ * protocols are in package-private classes, which the test reads by name.
+ */
 class FieldNumbersTest {
+  private static final String NATIVE_FIELDS = "dev.sluice.api.protocol.protobuf.NativeFields";
+  private static final String LEGACY_FIELDS = "dev.sluice.api.protocol.legacy.LegacyFields";
 
   @Test
-  void otlpFields_equalTheDescriptors() throws IllegalAccessException {
+  void otlpFields_equalTheDescriptors() throws ReflectiveOperationException {
     assertMatch(
         OtlpFields.class,
         ExportLogsServiceRequest.getDescriptor(),
@@ -32,37 +37,42 @@ class FieldNumbersTest {
   }
 
   @Test
-  void nativeFields_equalTheDescriptors() throws IllegalAccessException {
+  void nativeFields_equalTheDescriptors() throws ReflectiveOperationException {
     assertMatch(
-        NativeFields.class,
+        Class.forName(NATIVE_FIELDS),
         IngestRequest.getDescriptor(),
         dev.sluice.proto.v1.LogRecord.getDescriptor());
   }
 
   @Test
-  void legacyFields_equalTheDescriptors() throws IllegalAccessException {
-    assertMatch(LegacyFields.class, IngestLogsRequest.getDescriptor(), LogEntry.getDescriptor());
+  void legacyFields_equalTheDescriptors() throws ReflectiveOperationException {
+    assertMatch(
+        Class.forName(LEGACY_FIELDS), IngestLogsRequest.getDescriptor(), LogEntry.getDescriptor());
   }
 
   /** The native decoder copies the bytes of these fields unchanged into OTLP. */
   @Test
-  void copiedNativeFields_haveTheNumbersAndTypesOfOtlp() throws IllegalAccessException {
+  void copiedNativeFields_haveTheNumbersAndTypesOfOtlp() throws ReflectiveOperationException {
     var otlp = constants(OtlpFields.class);
-    var common = constants(NativeFields.class);
+    var natively = constants(Class.forName(NATIVE_FIELDS));
+    var common = new TreeMap<>(natively);
     common.keySet().removeIf(name -> !name.startsWith("LOG_RECORD_") || !otlp.containsKey(name));
 
     assertThat(common).hasSize(22);
     assertThat(otlp).containsAllEntriesOf(common);
-    assertThat(NativeFields.SCOPE_NAME_TAG).isEqualTo(OtlpFields.INSTRUMENTATION_SCOPE_NAME_TAG);
-    assertThat(NativeFields.SCOPE_VERSION_TAG)
-        .isEqualTo(OtlpFields.INSTRUMENTATION_SCOPE_VERSION_TAG);
-    assertThat(NativeFields.SCOPE_ATTRIBUTES_TAG)
-        .isEqualTo(OtlpFields.INSTRUMENTATION_SCOPE_ATTRIBUTES_TAG);
-    assertThat(NativeFields.VALUE_LIST_VALUE_TAG).isEqualTo(OtlpFields.ANY_VALUE_ARRAY_VALUE_TAG);
-    assertThat(NativeFields.VALUE_MAP_VALUE_TAG).isEqualTo(OtlpFields.ANY_VALUE_KVLIST_VALUE_TAG);
-    assertThat(NativeFields.LIST_VALUE_VALUES_TAG).isEqualTo(OtlpFields.ARRAY_VALUE_VALUES_TAG);
-    assertThat(NativeFields.MAP_VALUE_VALUES_TAG).isEqualTo(OtlpFields.KEY_VALUE_LIST_VALUES_TAG);
-    assertThat(NativeFields.MAP_ENTRY_VALUE_TAG).isEqualTo(OtlpFields.KEY_VALUE_VALUE_TAG);
+    assertThat(natively).containsEntry("SCOPE_NAME_TAG", OtlpFields.INSTRUMENTATION_SCOPE_NAME_TAG);
+    assertThat(natively)
+        .containsEntry("SCOPE_VERSION_TAG", OtlpFields.INSTRUMENTATION_SCOPE_VERSION_TAG);
+    assertThat(natively)
+        .containsEntry("SCOPE_ATTRIBUTES_TAG", OtlpFields.INSTRUMENTATION_SCOPE_ATTRIBUTES_TAG);
+    assertThat(natively)
+        .containsEntry("VALUE_LIST_VALUE_TAG", OtlpFields.ANY_VALUE_ARRAY_VALUE_TAG);
+    assertThat(natively)
+        .containsEntry("VALUE_MAP_VALUE_TAG", OtlpFields.ANY_VALUE_KVLIST_VALUE_TAG);
+    assertThat(natively).containsEntry("LIST_VALUE_VALUES_TAG", OtlpFields.ARRAY_VALUE_VALUES_TAG);
+    assertThat(natively)
+        .containsEntry("MAP_VALUE_VALUES_TAG", OtlpFields.KEY_VALUE_LIST_VALUES_TAG);
+    assertThat(natively).containsEntry("MAP_ENTRY_VALUE_TAG", OtlpFields.KEY_VALUE_VALUE_TAG);
   }
 
   /** The WAL's line codec reads and writes a resource and a scope with the same methods. */
@@ -80,7 +90,7 @@ class FieldNumbersTest {
    * Asserts that each constant is a field of one of the files in which the messages are defined.
    */
   private static void assertMatch(Class<?> fields, Descriptor... messages)
-      throws IllegalAccessException {
+      throws ReflectiveOperationException {
     var expected = new HashMap<String, Integer>();
     for (var message : messages) {
       message.getFile().getMessageTypes().forEach(type -> addFields(type, expected));
@@ -108,10 +118,12 @@ class FieldNumbersTest {
     return name.replaceAll("([a-z])([A-Z])", "$1_$2").toUpperCase(Locale.ROOT);
   }
 
-  private static Map<String, Integer> constants(Class<?> fields) throws IllegalAccessException {
+  private static Map<String, Integer> constants(Class<?> fields)
+      throws ReflectiveOperationException {
     var constants = new TreeMap<String, Integer>();
     for (var field : fields.getDeclaredFields()) {
       if (field.getType() == int.class) {
+        field.setAccessible(true);
         constants.put(field.getName(), field.getInt(null));
       }
     }

@@ -7,11 +7,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.github.luben.zstd.ZstdOutputStreamNoFinalizer;
 import com.sun.management.ThreadMXBean;
 import dev.sluice.api.CompressedBodies;
+import dev.sluice.core.ingest.DecodeException;
+import dev.sluice.core.ingest.DecodeException.ErrorKind;
 import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.ingest.MemoryBudgetExceededException;
+import dev.sluice.core.ingest.MemoryReservation;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -30,19 +33,17 @@ class ContentEncodingTest {
   private static final int LIMIT = 1 << 20;
 
   private final MemoryBudget budget = new MemoryBudget(64 << 20);
-  private final MemoryReservation reservation =
-      new MemoryReservation(budget, () -> Duration.ofSeconds(3));
+  private final MemoryReservation reservation = new MemoryReservation(budget, 0);
 
   private byte[] decode(ContentEncoding encoding, byte[] body, int limit) {
     reservation.add(body.length);
     return encoding.decode(body, limit, reservation);
   }
 
-  private void assertRejected(ContentEncoding encoding, byte[] body, int limit, HttpStatus status) {
+  private void assertRejected(ContentEncoding encoding, byte[] body, int limit, ErrorKind kind) {
     assertThatThrownBy(() -> decode(encoding, body, limit))
         .isInstanceOfSatisfying(
-            HttpProblemException.class,
-            rejected -> assertThat(rejected.status()).isEqualTo(status));
+            DecodeException.class, rejected -> assertThat(rejected.kind()).isEqualTo(kind));
     reservation.close();
     assertThat(budget.used()).isZero();
   }
@@ -128,8 +129,7 @@ class ContentEncodingTest {
       assertThat(decode(encoding, encoded(encoding, new byte[limit]), limit)).hasSize(limit);
       assertThat(decode(encoding, encoded(encoding, random(limit)), limit)).hasSize(limit);
     }
-    assertRejected(
-        encoding, encoded(encoding, new byte[LIMIT + 1]), LIMIT, HttpStatus.CONTENT_TOO_LARGE);
+    assertRejected(encoding, encoded(encoding, new byte[LIMIT + 1]), LIMIT, ErrorKind.TOO_LARGE);
   }
 
   @ParameterizedTest
@@ -231,7 +231,7 @@ class ContentEncodingTest {
         ContentEncoding.DEFLATE,
         CompressedBodies.rawDeflate("a log".getBytes(UTF_8)),
         LIMIT,
-        HttpStatus.BAD_REQUEST);
+        ErrorKind.MALFORMED);
   }
 
   @Test
@@ -242,7 +242,7 @@ class ContentEncodingTest {
       zstd.write(new byte[1000]);
     }
 
-    assertRejected(ContentEncoding.ZSTD, out.toByteArray(), LIMIT, HttpStatus.BAD_REQUEST);
+    assertRejected(ContentEncoding.ZSTD, out.toByteArray(), LIMIT, ErrorKind.MALFORMED);
   }
 
   @Test
@@ -258,7 +258,7 @@ class ContentEncodingTest {
         ContentEncoding.SNAPPY,
         CompressedBodies.snappyFramed(new byte[LIMIT + 1]),
         LIMIT,
-        HttpStatus.CONTENT_TOO_LARGE);
+        ErrorKind.TOO_LARGE);
   }
 
   /** The format has no end mark, so a truncation between two chunks is valid. */
@@ -373,12 +373,7 @@ class ContentEncodingTest {
     reservation.add(body.length);
 
     assertThatThrownBy(() -> ContentEncoding.GZIP.decode(body, LIMIT, reservation))
-        .isInstanceOfSatisfying(
-            HttpProblemException.class,
-            rejected -> {
-              assertThat(rejected.status()).isEqualTo(HttpStatus.SERVICE_UNAVAILABLE);
-              assertThat(rejected.retryAfter()).isPositive();
-            });
+        .isInstanceOf(MemoryBudgetExceededException.class);
     reservation.close();
     assertThat(budget.used()).isEqualTo((64 << 20) - 1000);
   }

@@ -1,5 +1,6 @@
 package dev.sluice.api.decode;
 
+import dev.sluice.api.protocol.json.NativeJsonAccess;
 import dev.sluice.bench.Allocates;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Severity;
@@ -99,13 +100,13 @@ public class NativeJsonDecoderBenchmark {
   @Benchmark
   @Allocates(1198)
   public OtlpPayload array() {
-    return NativeJsonDecoder.ofJson(nextPayload().nativeJson(), Limits.DEFAULT);
+    return NativeJsonAccess.ofJson(nextPayload().nativeJson(), Limits.DEFAULT);
   }
 
   @Benchmark
   @Allocates(1988)
   public OtlpPayload lines() {
-    return NativeJsonDecoder.ofNdjson(nextPayload().nativeNdjson(), Limits.DEFAULT);
+    return NativeJsonAccess.ofNdjson(nextPayload().nativeNdjson(), Limits.DEFAULT);
   }
 
   @Benchmark

@@ -1,6 +1,8 @@
 package dev.sluice.api.decode;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import dev.sluice.api.protocol.json.NativeJsonAccess;
+import dev.sluice.api.protocol.protobuf.NativeProtobufAccess;
 import dev.sluice.bench.Allocates;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.OtlpPayload;
@@ -123,8 +125,7 @@ public class ProtobufAndJsonBenchmark {
   @Benchmark
   @Allocates(273.7)
   public long nativeProtobuf() throws MalformedOtlpException {
-    return checksum(
-        NativeProtobufDecoder.ofRequest(nextPayload().nativeProtobuf(), Limits.DEFAULT));
+    return checksum(NativeProtobufAccess.ofRequest(nextPayload().nativeProtobuf(), Limits.DEFAULT));
   }
 
   @Benchmark
@@ -136,7 +137,7 @@ public class ProtobufAndJsonBenchmark {
   @Benchmark
   @Allocates(1198) // the worst start, see NativeJsonDecoderBenchmark
   public long nativeJson() throws MalformedOtlpException {
-    return checksum(NativeJsonDecoder.ofJson(nextPayload().nativeJson(), Limits.DEFAULT));
+    return checksum(NativeJsonAccess.ofJson(nextPayload().nativeJson(), Limits.DEFAULT));
   }
 
   @Benchmark

@@ -7,6 +7,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.OtlpWriter;
 import dev.sluice.core.otlp.SampleLogs;
+import dev.sluice.proto.v1.IngestRequest;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.KeyValue;
 import io.opentelemetry.proto.logs.v1.LogRecord;
@@ -161,10 +162,12 @@ record SamplePayloads(
       var resource = resourceLogs.getResource().getAttributesList();
       for (var scopeLogs : resourceLogs.getScopeLogsList()) {
         for (var log : scopeLogs.getLogRecordsList()) {
-          int mark = writer.beginMessage(NativeFields.INGEST_REQUEST_LOGS);
+          int mark = writer.beginMessage(IngestRequest.LOGS_FIELD_NUMBER);
           out.write(log.toByteArray());
-          writer.writeString(NativeFields.LOG_RECORD_SERVICE, text(resource, "service.name"));
-          writer.writeString(NativeFields.LOG_RECORD_HOST, text(resource, "host.name"));
+          writer.writeString(
+              dev.sluice.proto.v1.LogRecord.SERVICE_FIELD_NUMBER, text(resource, "service.name"));
+          writer.writeString(
+              dev.sluice.proto.v1.LogRecord.HOST_FIELD_NUMBER, text(resource, "host.name"));
           writer.endMessage(mark);
         }
       }

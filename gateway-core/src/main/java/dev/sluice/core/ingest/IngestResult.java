@@ -3,6 +3,7 @@ package dev.sluice.core.ingest;
 import dev.sluice.core.domain.Rejection;
 import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The result of a request, which each protocol maps to its own response. */
 public sealed interface IngestResult {
@@ -18,6 +19,7 @@ public sealed interface IngestResult {
    * @param rejectedCount the number of all rejected records
    * @param filtered the number of valid records that are omitted, as they are not on the {@link
    *     BodyAllowlist}
+   * @param items the status of each item
    * @param level the level that the accepted records have reached
    * @param deadLettered the number of accepted records that the store rejected; known when the
    *     level is {@link AckLevel#STORED}
@@ -29,6 +31,7 @@ public sealed interface IngestResult {
       List<Rejection> rejections,
       int rejectedCount,
       int filtered,
+      ItemStatuses items,
       AckLevel level,
       int deadLettered,
       boolean replayed)
@@ -37,9 +40,40 @@ public sealed interface IngestResult {
       rejections = List.copyOf(rejections);
     }
 
-    /** Creates the result of a request without filtered records and dead letters. */
-    public Accepted(int accepted, List<Rejection> rejections, int rejectedCount, AckLevel level) {
-      this(accepted, rejections, rejectedCount, 0, level, 0, false);
+    /** Creates the result of a request whose records are all accepted. */
+    public static Accepted all(int accepted, AckLevel level) {
+      return new Accepted(accepted, List.of(), 0, 0, ItemStatuses.ALL_ACCEPTED, level, 0, false);
+    }
+
+    /**
+     * Returns the status of an item.
+     *
+     * @param item the position of the item in the request of the client, from 0
+     */
+    public ItemStatuses.ItemStatus statusOf(int item) {
+      return items.of(item);
+    }
+
+    /**
+     * Returns the rejection of an item; null when it is not rejected, or only counted since there
+     * are too many rejections.
+     */
+    public @Nullable Rejection rejectionOf(int item) {
+      int low = 0;
+      int high = rejections.size() - 1;
+      while (low <= high) {
+        int middle = (low + high) >>> 1;
+        var rejection = rejections.get(middle);
+        if (rejection.index() == item) {
+          return rejection;
+        }
+        if (rejection.index() < item) {
+          low = middle + 1;
+        } else {
+          high = middle - 1;
+        }
+      }
+      return null;
     }
 
     /** Whether the request has no valid record. */
@@ -49,20 +83,35 @@ public sealed interface IngestResult {
 
     Accepted storedWithDeadLetters(int deadLetters) {
       return new Accepted(
-          accepted, rejections, rejectedCount, filtered, AckLevel.STORED, deadLetters, replayed);
+          accepted,
+          rejections,
+          rejectedCount,
+          filtered,
+          items,
+          AckLevel.STORED,
+          deadLetters,
+          replayed);
     }
 
     Accepted downgradedTo(AckLevel reached) {
-      return new Accepted(accepted, rejections, rejectedCount, filtered, reached, 0, false);
+      return new Accepted(accepted, rejections, rejectedCount, filtered, items, reached, 0, false);
     }
 
     Accepted asReplay() {
-      return new Accepted(accepted, rejections, rejectedCount, filtered, AckLevel.DURABLE, 0, true);
+      return new Accepted(
+          accepted, rejections, rejectedCount, filtered, items, AckLevel.DURABLE, 0, true);
     }
   }
 
   /** The body is not valid OTLP; no record is accepted. */
   record Malformed(String reason) implements IngestResult {}
+
+  /**
+   * The body does not match the format of its protocol; no record is accepted.
+   *
+   * @param damaged whether a checksum shows that the body was altered after its sender wrote it
+   */
+  record Undecodable(String reason, boolean damaged) implements IngestResult {}
 
   /** The request exceeds a request limit; no record is accepted. */
   record TooLarge(String reason) implements IngestResult {}

@@ -9,6 +9,7 @@ import dev.sluice.core.otlp.OtlpWalker;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.IdempotencyStore.Claim;
 import dev.sluice.core.port.IdempotencyStore.ClaimResult;
+import dev.sluice.core.port.IdempotencyStore.IdempotencyKey;
 import dev.sluice.core.port.IngestMetrics;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool;
@@ -27,8 +28,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ingest service, which all protocols call: it validates and counts each record once, and
- * appends the accepted records to the spool.
+ * The ingest service, which the {@link IngestPipeline} calls: it validates and counts each record
+ * once, and appends the accepted records to the spool.
  *
  * <p>Thread-safe; only {@link #close} blocks.
  */
@@ -43,9 +44,6 @@ public final class IngestService {
    * memory than they reserve.
    */
   public static final int REQUEST_OVERHEAD_BYTES = 1024;
-
-  /** The tenant of all logs, as long as requests do not specify one. */
-  public static final String DEFAULT_TENANT = "default";
 
   private static final System.Logger LOG = System.getLogger(IngestService.class.getName());
 
@@ -64,29 +62,6 @@ public final class IngestService {
             "batch limits must be positive: %d records, %d bytes, linger %s"
                 .formatted(maxRecords, maxBytes, linger));
       }
-    }
-  }
-
-  /**
-   * The protocol and the options of a request.
-   *
-   * @param protocol the protocol of the request, for the metrics
-   * @param level the acknowledgement level; with a key at least {@link AckLevel#DURABLE}
-   * @param key the idempotency key; null when the request has none
-   */
-  public record RequestContext(
-      String protocol, AckLevel level, IdempotencyStore.@Nullable IdempotencyKey key) {
-
-    // not a compact constructor: javac does not export the nullness of its parameters
-    public RequestContext(
-        String protocol, AckLevel level, IdempotencyStore.@Nullable IdempotencyKey key) {
-      if (key != null && level == AckLevel.ACCEPTED) {
-        throw new IllegalArgumentException(
-            "a request with an idempotency key needs level durable or stored, has accepted");
-      }
-      this.protocol = protocol;
-      this.level = level;
-      this.key = key;
     }
   }
 
@@ -140,8 +115,20 @@ public final class IngestService {
     this.batcher = new RequestBatcher(spool, new LogIdGenerator(clock), scheduler, batchLimits);
   }
 
-  /** Validates the records of a request and appends the accepted ones to the spool. */
-  public IngestHandle accept(RequestContext request, OtlpPayload payload) {
+  /**
+   * Validates the records of a request and appends the accepted ones to the spool.
+   *
+   * @param key the idempotency key; null when the request has none
+   * @param onReleased called when the memory of the request is no longer used, which may be before
+   *     or long after the result; not called when this method throws
+   * @return completes with the result for the client; never fails
+   */
+  CompletableFuture<IngestResult> accept(
+      RequestContext context,
+      @Nullable IdempotencyKey key,
+      OtlpPayload payload,
+      Runnable onReleased) {
+    var request = key == null ? context : context.withDurableAck();
     var protocol = request.protocol();
     var now = clock.instant();
     var collector = new RejectionCollector(payload, recordPolicy.allowlist().get());
@@ -157,22 +144,24 @@ public final class IngestService {
       expanded = walker.expandedBytes();
     } catch (MalformedOtlpException e) {
       metrics.recordMalformed(protocol);
-      return IngestHandle.completed(new IngestResult.Malformed(String.valueOf(e.getMessage())));
+      return completed(new IngestResult.Malformed(String.valueOf(e.getMessage())), onReleased);
     } finally {
       walkers.add(walker); // another thread may use it from here on
     }
     int total = records + payload.rejectedCount();
     if (total > limits.maxRecords()) {
       metrics.recordMalformed(protocol);
-      return IngestHandle.completed(
-          new IngestResult.TooLarge(total + " log records, limit " + limits.maxRecords()));
+      return completed(
+          new IngestResult.TooLarge(total + " log records, limit " + limits.maxRecords()),
+          onReleased);
     }
     if (expanded > limits.maxExpandedBytes()) {
       metrics.recordMalformed(protocol);
-      return IngestHandle.completed(
+      return completed(
           new IngestResult.TooLarge(
               "%d bytes when each record carries its resource and scope, limit %d"
-                  .formatted(expanded, limits.maxExpandedBytes())));
+                  .formatted(expanded, limits.maxExpandedBytes())),
+          onReleased);
     }
     metrics.recordReceived(protocol, total, payload.length());
     if (payload.unknownFields() > 0) {
@@ -192,16 +181,17 @@ public final class IngestService {
             collector.rejections(),
             rejectedCount,
             collector.filteredCount(),
-            request.level(),
+            collector.items(records),
+            request.ackLevel(),
             0,
             false);
     if (acceptedCount == 0) {
-      return IngestHandle.completed(result);
+      return completed(result, onReleased);
     }
     var pending =
         new PendingRequest(
-            DEFAULT_TENANT,
-            request.level() == AckLevel.ACCEPTED,
+            request.tenant(),
+            request.ackLevel() == AckLevel.ACCEPTED,
             nanos(now),
             payload.bytes(),
             payload.length(),
@@ -210,47 +200,60 @@ public final class IngestService {
             (int) (expanded - collector.filteredBytes()),
             collector.excludedOrdinals(),
             new CompletableFuture<>());
-    var key = request.key();
     return key == null
-        ? append(request, result, pending)
-        : appendWithKey(request, result, pending, key);
+        ? append(request, result, pending, onReleased)
+        : appendWithKey(request, result, pending, key, onReleased);
   }
 
-  private IngestHandle append(
-      RequestContext request, IngestResult.Accepted result, PendingRequest pending) {
+  private static CompletableFuture<IngestResult> completed(
+      IngestResult result, Runnable onReleased) {
+    onReleased.run();
+    return CompletableFuture.completedFuture(result);
+  }
+
+  private CompletableFuture<IngestResult> append(
+      RequestContext request,
+      IngestResult.Accepted result,
+      PendingRequest pending,
+      Runnable onReleased) {
     var appendOutcome = batcher.add(pending);
-    if (request.level() != AckLevel.ACCEPTED) {
-      return new IngestHandle(
-          appendOutcome.thenCompose(outcome -> toResult(request, result, pending, outcome)),
-          appendOutcome.thenAccept(_ -> {}));
+    if (request.ackLevel() != AckLevel.ACCEPTED) {
+      var response =
+          appendOutcome.thenCompose(outcome -> toResult(request, result, pending, outcome));
+      var _ = appendOutcome.thenRun(onReleased);
+      return response;
     }
     recordPolicy.mirror().offer(pending);
     // the lambda below must not retain the request, whose bytes the spool entry already has
     int records = pending.acceptedCount();
     long receivedNanos = pending.receivedNanos();
-    return new IngestHandle(
-        CompletableFuture.completedFuture(result),
-        appendOutcome.thenAccept(
-            outcome -> {
-              if (outcome.result() instanceof AppendResult.Accepted) {
-                recordAccepted(request, records, receivedNanos);
-              } else { // only when close() gives up
-                lostRecords.add(records);
-                metrics.recordLost(request.protocol(), records);
-              }
-            }));
+    var _ =
+        appendOutcome
+            .thenAccept(
+                outcome -> {
+                  if (outcome.result() instanceof AppendResult.Accepted) {
+                    recordAccepted(request, records, receivedNanos);
+                  } else { // only when close() gives up
+                    lostRecords.add(records);
+                    metrics.recordLost(request.protocol(), records);
+                  }
+                })
+            .thenRun(onReleased);
+    return CompletableFuture.completedFuture(result);
   }
 
   /**
    * Appends the request under its idempotency key, as a spool entry of its own, since the spool
    * stores the key in the same step as the entry.
    */
-  private IngestHandle appendWithKey(
+  private CompletableFuture<IngestResult> appendWithKey(
       RequestContext request,
       IngestResult.Accepted result,
       PendingRequest pending,
-      IdempotencyStore.IdempotencyKey key) {
+      IdempotencyKey key,
+      Runnable onReleased) {
     var released = new CompletableFuture<Void>();
+    var _ = released.thenRun(onReleased);
     var response =
         idempotencyStore
             .claim(key)
@@ -259,7 +262,7 @@ public final class IngestService {
             .exceptionally(e -> toUnavailable(request, pending, Duration.ZERO, e.toString()))
             .toCompletableFuture();
     var _ = response.whenComplete((_, _) -> released.complete(null));
-    return new IngestHandle(response, released);
+    return response;
   }
 
   private CompletionStage<IngestResult> onClaimResult(
@@ -317,7 +320,7 @@ public final class IngestService {
       case AppendResult.Accepted(var receipt) -> {
         recordAccepted(request, pending.acceptedCount(), pending.receivedNanos());
         recordPolicy.mirror().offer(pending);
-        yield request.level() == AckLevel.STORED
+        yield request.ackLevel() == AckLevel.STORED
             ? storedAcks
                 .await(receipt, outcome.firstId(), pending.acceptedCount())
                 .thenApply(deadLetters -> confirmedResult(result, deadLetters))
@@ -359,11 +362,6 @@ public final class IngestService {
     return new IngestResult.Unavailable(admission.retryAfterSpoolFailure(retryAfter));
   }
 
-  /** Counts a request that is rejected before any of its body is read. */
-  public void recordShed(String protocol) {
-    metrics.recordShed(protocol);
-  }
-
   /**
    * Makes last attempts to append acknowledged logs that are not in the spool yet. Call it when no
    * more requests arrive. Blocks for at most {@code timeout}.
@@ -380,11 +378,6 @@ public final class IngestService {
           Long.toString(records));
     }
     return records;
-  }
-
-  /** Counts a request that a protocol rejects before its records are decoded. */
-  public void recordMalformed(String protocol) {
-    metrics.recordMalformed(protocol);
   }
 
   private static long nanos(Instant instant) {

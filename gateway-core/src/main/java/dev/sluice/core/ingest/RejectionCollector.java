@@ -16,6 +16,7 @@ final class RejectionCollector implements OtlpRecordVisitor {
   private final OtlpPayload payload;
   private final BodyAllowlist allowlist;
   private final BitSet excludedOrdinals = new BitSet(0);
+  private final BitSet filteredOrdinals = new BitSet(0);
   private List<Rejection> rejections = List.of();
   private int rejectedCount;
   private int filteredCount;
@@ -30,6 +31,7 @@ final class RejectionCollector implements OtlpRecordVisitor {
   public void visitRecord(OtlpRecord log) {
     if (!allowlist.allows(log)) {
       excludedOrdinals.set(log.ordinal());
+      filteredOrdinals.set(log.ordinal());
       filteredCount++;
       filteredBytes += log.expandedBytes();
     }
@@ -64,6 +66,27 @@ final class RejectionCollector implements OtlpRecordVisitor {
   /** Returns the size of the filtered records, each counted with its resource and scope. */
   long filteredBytes() {
     return filteredBytes;
+  }
+
+  /**
+   * Returns the status of each item of the request.
+   *
+   * @param ordinals the number of records in the OTLP bytes
+   */
+  ItemStatuses items(int ordinals) {
+    if (rejectedCount + filteredCount + payload.rejectedCount() == 0) {
+      return ItemStatuses.ALL_ACCEPTED;
+    }
+    var rejected = new BitSet();
+    rejected.set(0, ordinals + payload.rejectedCount());
+    var filtered = new BitSet();
+    for (int ordinal = 0; ordinal < ordinals; ordinal++) {
+      int item = payload.rowIndexOf(ordinal);
+      boolean isFiltered = filteredOrdinals.get(ordinal);
+      filtered.set(item, isFiltered);
+      rejected.set(item, excludedOrdinals.get(ordinal) && !isFiltered);
+    }
+    return new ItemStatuses(rejected, filtered);
   }
 
   List<Rejection> rejections() {

@@ -1,7 +1,8 @@
 /**
- * Ingest: validates records, merges requests to batches and appends them to the spool. {@link
- * IngestService} is the entry type; {@link AdmissionController} and {@link MemoryBudget} limit the
- * load. Decoders and receivers use it; a request ends as an {@link IngestResult}.
+ * Ingest: decodes requests, validates records, merges requests to batches and appends them to the
+ * spool. {@link IngestPipeline} is the entry type for all protocols; {@link AdmissionController}
+ * and {@link MemoryBudget} limit the load. A request has one {@link RequestContext} and ends as an
+ * {@link IngestResult}.
  */
 @NullMarked
 package dev.sluice.core.ingest;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.ingest.IngestFixtures.Submission;
 import dev.sluice.core.ingest.IngestService.BatchLimits;
-import dev.sluice.core.ingest.IngestService.RequestContext;
 import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.Spool.DeliveryStatus;
@@ -34,13 +34,15 @@ class AckLevelTest {
           time,
           meter);
 
-  private IngestHandle send(AckLevel level, String... bodies) {
-    return ingest.accept(
-        new RequestContext("otlp", level, null), OtlpPayload.of(IngestFixtures.request(bodies)));
+  private Submission send(AckLevel level, String... bodies) {
+    return IngestFixtures.submit(
+        ingest,
+        IngestFixtures.context("otlp", level.text(), null),
+        OtlpPayload.of(IngestFixtures.request(bodies)));
   }
 
   private static IngestResult accepted(int accepted, AckLevel level) {
-    return new IngestResult.Accepted(accepted, List.of(), 0, level);
+    return IngestResult.Accepted.all(accepted, level);
   }
 
   private List<List<String>> entries() {
@@ -194,35 +196,6 @@ class AckLevelTest {
     assertThat(a.released()).isCompleted();
   }
 
-  @Test
-  void result_appendExceedsTimeout_isUnavailableAndAppendContinues() {
-    var a = send(AckLevel.DURABLE, "a");
-
-    var result = a.resultWithin(time, Duration.ofSeconds(9), () -> Duration.ofSeconds(4));
-
-    time.advance(Duration.ofSeconds(8));
-    assertThat(result).isNotDone();
-    time.advance(Duration.ofSeconds(1));
-
-    assertThat(result).isCompletedWithValue(new IngestResult.Unavailable(Duration.ofSeconds(4)));
-
-    assertThat(a.released()).isNotDone();
-    spool.accept(0);
-    assertThat(meter.accepted).hasValue(1);
-  }
-
-  @Test
-  void result_inTime_cancelsItsTimeout() {
-    var a = send(AckLevel.DURABLE, "a");
-    var result = a.resultWithin(time, Duration.ofSeconds(9), () -> Duration.ofSeconds(4));
-    assertThat(time.isIdle()).isFalse();
-
-    spool.accept(0);
-
-    assertThat(result).isCompletedWithValue(accepted(1, AckLevel.DURABLE));
-    assertThat(time.isIdle()).isTrue();
-  }
-
   // ---- stored
 
   @Test
@@ -269,7 +242,8 @@ class AckLevelTest {
 
     assertThat(a.result())
         .isCompletedWithValue(
-            new IngestResult.Accepted(3, List.of(), 0, 0, AckLevel.STORED, 2, false));
+            new IngestResult.Accepted(
+                3, List.of(), 0, 0, ItemStatuses.ALL_ACCEPTED, AckLevel.STORED, 2, false));
   }
 
   @Test

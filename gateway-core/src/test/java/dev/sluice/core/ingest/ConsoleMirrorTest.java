@@ -54,7 +54,7 @@ class ConsoleMirrorTest {
 
   private static void send(IngestService ingest, byte[] bytes) {
     var _ =
-        ingest.accept(IngestOptions.DEFAULT.toContext("otlp-http", bytes), OtlpPayload.of(bytes));
+        IngestFixtures.submit(ingest, IngestFixtures.context("otlp-http"), OtlpPayload.of(bytes));
   }
 
   /** Returns the printed line of a log, without the line feed. */
@@ -182,10 +182,10 @@ class ConsoleMirrorTest {
     var bytes = IngestFixtures.request("a");
     try (var mirror = mirror()) {
       var _ =
-          ingestService(BodyAllowlist.ALLOW_ALL, mirror)
-              .accept(
-                  IngestOptions.parse("accepted", null).toContext("otlp-http", bytes),
-                  OtlpPayload.of(bytes));
+          IngestFixtures.submit(
+              ingestService(BodyAllowlist.ALLOW_ALL, mirror),
+              IngestFixtures.context("otlp-http", "accepted", null),
+              OtlpPayload.of(bytes));
     }
     assertThat(output.toString(UTF_8)).endsWith(" INFO - a\n");
   }

@@ -1,9 +1,9 @@
 package dev.sluice.core.ingest;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.IngestFixtures.Submission;
 import dev.sluice.core.ingest.IngestService.BatchLimits;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.Spool.DeliveryStatus;
@@ -30,21 +30,21 @@ class IdempotencyTest {
           time,
           meter);
 
-  private IngestHandle send(String key, String... bodies) {
-    return send(IngestOptions.parse(null, key), bodies);
+  private Submission send(String key, String... bodies) {
+    return send(IngestFixtures.context("otlp", null, key), bodies);
   }
 
-  private IngestHandle send(IngestOptions ingestOptions, String... bodies) {
-    var bytes = IngestFixtures.request(bodies);
-    return ingest.accept(ingestOptions.toContext("otlp", bytes), OtlpPayload.of(bytes));
+  private Submission send(RequestContext context, String... bodies) {
+    return IngestFixtures.submit(ingest, context, OtlpPayload.of(IngestFixtures.request(bodies)));
   }
 
   private static IngestResult durable(int records) {
-    return new IngestResult.Accepted(records, List.of(), 0, AckLevel.DURABLE);
+    return IngestResult.Accepted.all(records, AckLevel.DURABLE);
   }
 
   private static IngestResult replayed(int records) {
-    return new IngestResult.Accepted(records, List.of(), 0, 0, AckLevel.DURABLE, 0, true);
+    return new IngestResult.Accepted(
+        records, List.of(), 0, 0, ItemStatuses.ALL_ACCEPTED, AckLevel.DURABLE, 0, true);
   }
 
   @Test
@@ -68,9 +68,9 @@ class IdempotencyTest {
 
   @Test
   void keyed_concurrentRequests_hasItsOwnEntry() {
-    var _ = send(IngestOptions.DEFAULT, "first");
+    var _ = send(IngestFixtures.context("otlp"), "first");
     var _ = send("k", "keyed");
-    var _ = send(IngestOptions.DEFAULT, "other");
+    var _ = send(IngestFixtures.context("otlp"), "other");
     spool.accept(0);
     spool.accept(1);
 
@@ -111,8 +111,8 @@ class IdempotencyTest {
     var bytes = IngestFixtures.request("a");
 
     var other =
-        ingest.accept(
-            IngestOptions.parse(null, "k").toContext("http", bytes), OtlpPayload.of(bytes));
+        IngestFixtures.submit(
+            ingest, IngestFixtures.context("http", null, "k"), OtlpPayload.of(bytes));
 
     assertThat(other.result()).isCompletedWithValue(new IngestResult.IdempotencyKeyReused());
   }
@@ -186,42 +186,23 @@ class IdempotencyTest {
 
   @Test
   void stored_withKey_isConfirmed() {
-    var first = send(IngestOptions.parse("stored", "k"), "a");
+    var first = send(IngestFixtures.context("otlp", "stored", "k"), "a");
     spool.accept(0);
     assertThat(first.released()).isCompleted();
     spool.setDeliveryStatus(new DeliveryStatus.Delivered(0));
     time.advance(Duration.ofMillis(100));
 
-    assertThat(first.result())
-        .isCompletedWithValue(new IngestResult.Accepted(1, List.of(), 0, AckLevel.STORED));
-    assertThat(send(IngestOptions.parse("stored", "k"), "a").result())
+    assertThat(first.result()).isCompletedWithValue(IngestResult.Accepted.all(1, AckLevel.STORED));
+    assertThat(send(IngestFixtures.context("otlp", "stored", "k"), "a").result())
         .isCompletedWithValue(replayed(1));
   }
 
   @Test
   void accepted_withKey_isDurable() {
-    var first = send(IngestOptions.parse("accepted", "k"), "a");
+    var first = send(IngestFixtures.context("otlp", "accepted", "k"), "a");
 
     assertThat(first.result()).isNotDone();
     spool.accept(0);
     assertThat(first.result()).isCompletedWithValue(durable(1));
-  }
-
-  @Test
-  void parse_keysAndLevels_areParsedOrThrow() {
-    assertThat(IngestOptions.parse(null, null)).isEqualTo(IngestOptions.DEFAULT);
-    assertThat(IngestOptions.parse("accepted", null))
-        .isEqualTo(new IngestOptions(AckLevel.ACCEPTED, null));
-    assertThat(IngestOptions.parse("stored", "!~" + "x".repeat(253)).key()).hasSize(255);
-    for (var key : List.of("", "x".repeat(256), "a b", "ä", "tab\t", "\u007f")) {
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> IngestOptions.parse(null, key))
-          .withMessage("idempotency-key is not 1 to 255 visible ASCII characters");
-    }
-    for (var level : List.of("", "Durable", "never")) {
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> IngestOptions.parse(level, null))
-          .withMessage("sluice-ack is not one of accepted, durable, stored");
-    }
   }
 }

@@ -3,6 +3,7 @@ package dev.sluice.core.ingest;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.Rejection;
 import dev.sluice.core.port.IngestMetrics;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool;
@@ -14,7 +15,10 @@ import io.opentelemetry.proto.logs.v1.ScopeLogs;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 
 /** Test requests whose records are identified by their bodies, and the bodies of a batch. */
 final class IngestFixtures {
@@ -51,6 +55,47 @@ final class IngestFixtures {
         clock,
         scheduler,
         meter);
+  }
+
+  /**
+   * A submitted request.
+   *
+   * @param result completes with the result for the client
+   * @param released completes when the memory of the request is no longer used
+   */
+  record Submission(CompletableFuture<IngestResult> result, CompletableFuture<Void> released) {}
+
+  static RequestContext context(String protocol) {
+    return RequestContext.of("default", null, protocol);
+  }
+
+  /** Creates the context of a request with these headers; null for a missing header. */
+  static RequestContext context(String protocol, String ack, String key) {
+    return RequestContext.of("default", null, protocol, ack, key);
+  }
+
+  static Submission submit(IngestService ingest, RequestContext context, OtlpPayload payload) {
+    var released = new CompletableFuture<Void>();
+    var key = PayloadDecoder.OTLP.idempotencyKey(context, payload.bytes());
+    return new Submission(
+        ingest.accept(context, key, payload, () -> released.complete(null)), released);
+  }
+
+  /** Returns a durable result with these rejections, and filtered records at these positions. */
+  static IngestResult partial(int accepted, List<Rejection> rejections, int... filtered) {
+    var rejected = new BitSet();
+    rejections.forEach(rejection -> rejected.set(rejection.index()));
+    var filteredItems = new BitSet();
+    IntStream.of(filtered).forEach(filteredItems::set);
+    return new IngestResult.Accepted(
+        accepted,
+        rejections,
+        rejections.size(),
+        filtered.length,
+        new ItemStatuses(rejected, filteredItems),
+        AckLevel.DURABLE,
+        0,
+        false);
   }
 
   /** Creates a request with a record for each body; a body that begins with "bad" is invalid. */

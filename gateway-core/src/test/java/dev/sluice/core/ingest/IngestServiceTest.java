@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Rejection;
 import dev.sluice.core.ingest.IngestService.BatchLimits;
+import dev.sluice.core.ingest.ItemStatuses.ItemStatus;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -29,9 +30,7 @@ class IngestServiceTest {
           spool, LIMITS, new BatchLimits(100, 1 << 20, Duration.ofMillis(5)), time, time, meter);
 
   private CompletableFuture<IngestResult> accept(OtlpPayload payload) {
-    return ingest
-        .accept(IngestOptions.DEFAULT.toContext(PROTOCOL, payload.bytes()), payload)
-        .result();
+    return IngestFixtures.submit(ingest, IngestFixtures.context(PROTOCOL), payload).result();
   }
 
   @Test
@@ -44,8 +43,7 @@ class IngestServiceTest {
     assertThat(meter.accepted).hasValue(0);
     time.advance(Duration.ofMillis(2));
     spool.accept(0);
-    assertThat(result)
-        .isCompletedWithValue(new IngestResult.Accepted(2, List.of(), 0, AckLevel.DURABLE));
+    assertThat(result).isCompletedWithValue(IngestResult.Accepted.all(2, AckLevel.DURABLE));
     assertThat(meter.received).hasValue(2);
     assertThat(meter.bytes).hasValue(bytes.length);
     assertThat(meter.accepted).hasValue(2);
@@ -89,13 +87,11 @@ class IngestServiceTest {
 
     assertThat(result)
         .isCompletedWithValue(
-            new IngestResult.Accepted(
+            IngestFixtures.partial(
                 2,
                 List.of(
                     new Rejection(1, "severity_number", BAD_SEVERITY),
-                    new Rejection(3, "severity_number", BAD_SEVERITY)),
-                2,
-                AckLevel.DURABLE));
+                    new Rejection(3, "severity_number", BAD_SEVERITY))));
     assertThat(IngestFixtures.accepted(spool.batches().getFirst())).containsExactly("a", "b");
     assertThat(spool.batches().getFirst().records()).isEqualTo(2);
     assertThat(meter.rejected).hasValue(2);
@@ -109,7 +105,7 @@ class IngestServiceTest {
     assertThat(result)
         .isCompletedWithValueMatching(
             it ->
-                it instanceof IngestResult.Accepted(var accepted, _, var rejected, _, _, _, _)
+                it instanceof IngestResult.Accepted(var accepted, _, var rejected, _, _, _, _, _)
                     && accepted == 0
                     && rejected == 2);
     assertThat(spool.batches()).isEmpty();
@@ -120,8 +116,7 @@ class IngestServiceTest {
   void accept_noRecords_isAcceptedWithZeroRecords() {
     var result = accept(OtlpPayload.of(new byte[0]));
 
-    assertThat(result)
-        .isCompletedWithValue(new IngestResult.Accepted(0, List.of(), 0, AckLevel.DURABLE));
+    assertThat(result).isCompletedWithValue(IngestResult.Accepted.all(0, AckLevel.DURABLE));
     assertThat(spool.batches()).isEmpty();
     assertThat(meter.balances()).isTrue();
   }
@@ -150,8 +145,7 @@ class IngestServiceTest {
     var result = accept(OtlpPayload.of(IngestFixtures.request("a")));
     spool.accept(0);
 
-    assertThat(result)
-        .isCompletedWithValue(new IngestResult.Accepted(1, List.of(), 0, AckLevel.DURABLE));
+    assertThat(result).isCompletedWithValue(IngestResult.Accepted.all(1, AckLevel.DURABLE));
   }
 
   @Test
@@ -214,19 +208,56 @@ class IngestServiceTest {
 
     assertThat(result)
         .isCompletedWithValue(
-            new IngestResult.Accepted(
+            IngestFixtures.partial(
                 1,
                 List.of(
                     new Rejection(0, "severity_number", BAD_SEVERITY),
                     new Rejection(1, "time", "no"),
                     new Rejection(3, "severity_number", BAD_SEVERITY),
-                    new Rejection(4, "body", "no")),
-                4,
-                AckLevel.DURABLE));
+                    new Rejection(4, "body", "no"))));
     assertThat(meter.received).hasValue(5);
     assertThat(meter.rejected).hasValue(4);
     assertThat(meter.unknownFields).hasValue(7);
     assertThat(meter.balances()).isTrue();
+  }
+
+  @Test
+  void statusOf_mixedRequest_namesEachItemOfTheClient() {
+    // the decoder rejected rows 1 and 4, and wrote the record of row 3 before that of row 0
+    var bytes = IngestFixtures.request("bad 3", "bad 0", "fine");
+    var payload =
+        new OtlpPayload(
+            bytes,
+            bytes.length,
+            new int[] {3, 0, 2},
+            List.of(new Rejection(1, "time", "no")),
+            2,
+            0);
+
+    var result = accept(payload);
+    spool.accept(0);
+
+    var accepted = (IngestResult.Accepted) result.join();
+    assertThat(IntStream.range(0, 5).mapToObj(accepted::statusOf))
+        .containsExactly(
+            ItemStatus.REJECTED,
+            ItemStatus.REJECTED,
+            ItemStatus.ACCEPTED,
+            ItemStatus.REJECTED,
+            ItemStatus.REJECTED);
+    assertThat(accepted.rejectionOf(0))
+        .isEqualTo(new Rejection(0, "severity_number", BAD_SEVERITY));
+    assertThat(accepted.rejectionOf(1)).isEqualTo(new Rejection(1, "time", "no"));
+    assertThat(accepted.rejectionOf(2)).isNull();
+    assertThat(accepted.rejectionOf(4)).as("only counted").isNull();
+  }
+
+  @Test
+  void statusOf_allAccepted_sharesOneObject() {
+    var first = accept(OtlpPayload.of(IngestFixtures.request("a")));
+    spool.accept(0);
+
+    assertThat(((IngestResult.Accepted) first.join()).items()).isSameAs(ItemStatuses.ALL_ACCEPTED);
   }
 
   @Test
@@ -257,7 +288,7 @@ class IngestServiceTest {
 
   private List<Rejection> rejections(OtlpPayload payload) {
     var result = accept(payload).join();
-    return result instanceof IngestResult.Accepted(_, var rejected, _, _, _, _, _)
+    return result instanceof IngestResult.Accepted(_, var rejected, _, _, _, _, _, _)
         ? rejected
         : List.of();
   }

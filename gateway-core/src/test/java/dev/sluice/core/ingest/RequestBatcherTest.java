@@ -613,8 +613,7 @@ class RequestBatcherTest {
   }
 
   private static CompletableFuture<IngestResult> send(IngestService ingest, byte[] request) {
-    return ingest
-        .accept(IngestOptions.DEFAULT.toContext("otlp", request), OtlpPayload.of(request))
+    return IngestFixtures.submit(ingest, IngestFixtures.context("otlp"), OtlpPayload.of(request))
         .result();
   }
 
@@ -623,11 +622,12 @@ class RequestBatcherTest {
   }
 
   private static IngestResult accepted(int records) {
-    return new IngestResult.Accepted(records, List.of(), 0, AckLevel.DURABLE);
+    return IngestResult.Accepted.all(records, AckLevel.DURABLE);
   }
 
   private static List<Integer> counts(CompletableFuture<IngestResult> result) {
-    return result.join() instanceof IngestResult.Accepted(var accepted, _, var rejected, _, _, _, _)
+    return result.join()
+            instanceof IngestResult.Accepted(var accepted, _, var rejected, _, _, _, _, _)
         ? List.of(accepted, rejected)
         : List.of();
   }

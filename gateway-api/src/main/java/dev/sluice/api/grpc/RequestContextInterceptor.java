@@ -1,0 +1,100 @@
+package dev.sluice.api.grpc;
+
+import dev.sluice.core.ingest.IngestPipeline;
+import dev.sluice.core.ingest.RequestContext;
+import io.grpc.Context;
+import io.grpc.Contexts;
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
+import io.grpc.Status;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The interceptor that creates the {@link RequestContext} of every gRPC call. No other class of
+ * gRPC creates one. It rejects an ingest call that is invalid or not admitted before its first
+ * message is read.
+ */
+public final class RequestContextInterceptor implements ServerInterceptor {
+  private static final Context.Key<RequestContext> CONTEXT = Context.key("sluice-request-context");
+  private static final Metadata.Key<String> ACK = IngestServerCall.ascii(RequestContext.ACK_HEADER);
+  private static final Metadata.Key<String> KEY =
+      IngestServerCall.ascii(RequestContext.IDEMPOTENCY_KEY_HEADER);
+  private static final String QUERY_PROTOCOL = "grpc-query";
+
+  private final String tenant;
+  private final Map<String, String> ingestMethods;
+  private final @Nullable IngestPipeline pipeline;
+
+  /**
+   * @param tenant the tenant of all calls
+   * @param ingestMethods the full names of the methods that receive logs, each with the name of its
+   *     protocol
+   * @param pipeline the ingest path; null in a process without the role ingest
+   */
+  public RequestContextInterceptor(
+      String tenant, Map<String, String> ingestMethods, @Nullable IngestPipeline pipeline) {
+    this.tenant = tenant;
+    this.ingestMethods = Map.copyOf(ingestMethods);
+    this.pipeline = pipeline;
+  }
+
+  /** Returns the context of the current call. */
+  public static RequestContext contextOfCall() {
+    return CONTEXT.get();
+  }
+
+  @Override
+  public <Q, A> ServerCall.Listener<Q> interceptCall(
+      ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+    var protocol = ingestMethods.get(call.getMethodDescriptor().getFullMethodName());
+    var ingest = pipeline;
+    if (protocol != null && ingest != null) {
+      return interceptIngest(protocol, ingest, call, headers, next);
+    }
+    var context = RequestContext.of(tenant, null, QUERY_PROTOCOL);
+    return Contexts.interceptCall(
+        Context.current().withValue(CONTEXT, context), call, headers, next);
+  }
+
+  private <Q, A> ServerCall.Listener<Q> interceptIngest(
+      String protocol,
+      IngestPipeline ingest,
+      ServerCall<Q, A> call,
+      Metadata headers,
+      ServerCallHandler<Q, A> next) {
+    RequestContext context;
+    try {
+      context = RequestContext.of(tenant, null, protocol, headers.get(ACK), headers.get(KEY));
+    } catch (IllegalArgumentException e) {
+      return reject(call, Status.INVALID_ARGUMENT.withDescription(e.getMessage()), null);
+    }
+    boolean stream = !call.getMethodDescriptor().getType().clientSendsOneMessage();
+    if (stream && context.idempotencyKey() != null) {
+      return reject(
+          call,
+          Status.INVALID_ARGUMENT.withDescription(
+              RequestContext.IDEMPOTENCY_KEY_HEADER + " is only supported by unary calls"),
+          null);
+    }
+    var unavailable = stream ? null : ingest.checkAdmission(context);
+    if (unavailable != null) {
+      var failure = GrpcStatuses.of(unavailable);
+      return reject(call, failure.getStatus(), failure.getTrailers());
+    }
+    var ingestCall = IngestServerCall.start(call, context.ackLevel());
+    return Contexts.interceptCall(
+        IngestServerCall.withCall(Context.current().withValue(CONTEXT, context), ingestCall),
+        ingestCall,
+        headers,
+        next);
+  }
+
+  private static <Q, A> ServerCall.Listener<Q> reject(
+      ServerCall<Q, A> call, Status status, @Nullable Metadata trailers) {
+    call.close(status, trailers == null ? new Metadata() : trailers);
+    return new ServerCall.Listener<>() {};
+  }
+}

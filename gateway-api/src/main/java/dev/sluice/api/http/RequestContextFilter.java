@@ -1,0 +1,65 @@
+package dev.sluice.api.http;
+
+import dev.sluice.core.ingest.RequestContext;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.springframework.web.reactive.function.server.HandlerFunction;
+import org.springframework.web.reactive.function.server.ServerRequest;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import reactor.core.publisher.Mono;
+
+/**
+ * The filter that creates the {@link RequestContext} of every HTTP request. No other class of HTTP
+ * creates one.
+ */
+public final class RequestContextFilter {
+  private static final String CONTEXT_ATTRIBUTE = RequestContext.class.getName();
+  private static final String QUERY_PROTOCOL = "http-query";
+
+  private final String tenant;
+
+  /**
+   * @param tenant the tenant of all requests
+   */
+  RequestContextFilter(String tenant) {
+    this.tenant = tenant;
+  }
+
+  /** Returns the context of a query, which has passed this filter. */
+  public static RequestContext contextOf(ServerRequest request) {
+    return (RequestContext) Objects.requireNonNull(request.attributes().get(CONTEXT_ATTRIBUTE));
+  }
+
+  /** Filters the requests of all routes but those of ingest. */
+  Mono<ServerResponse> filter(ServerRequest request, HandlerFunction<ServerResponse> handler) {
+    request.attributes().put(CONTEXT_ATTRIBUTE, RequestContext.of(tenant, null, QUERY_PROTOCOL));
+    return handler.handle(request);
+  }
+
+  /**
+   * Creates the context of an ingest request, whose headers may have an acknowledgement level and
+   * an idempotency key.
+   *
+   * @throws HttpProblemException when a header is invalid or occurs more than once
+   */
+  RequestContext createIngestContext(ServerRequest request, String protocol) {
+    try {
+      return RequestContext.of(
+          tenant,
+          null,
+          protocol,
+          singleValue(request, RequestContext.ACK_HEADER),
+          singleValue(request, RequestContext.IDEMPOTENCY_KEY_HEADER));
+    } catch (IllegalArgumentException e) {
+      throw HttpProblemException.malformed(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static @Nullable String singleValue(ServerRequest request, String name) {
+    var values = request.headers().header(name);
+    if (values.size() > 1) {
+      throw new IllegalArgumentException(name + " occurs more than once");
+    }
+    return values.isEmpty() ? null : values.getFirst();
+  }
+}
