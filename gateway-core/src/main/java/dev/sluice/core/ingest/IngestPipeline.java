@@ -6,7 +6,6 @@ import dev.sluice.core.port.TimeoutScheduler;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -114,14 +113,14 @@ public final class IngestPipeline {
     if (body.length <= maxInlineBytes) {
       return decodeAndSubmit(context, memory, body, encoding, decoder);
     }
-    try {
-      return CompletableFuture.supplyAsync(
-              () -> decodeAndSubmit(context, memory, body, encoding, decoder), decodeExecutor)
-          .thenCompose(Function.identity());
-    } catch (RuntimeException e) { // the executor is shut down
-      memory.close();
-      return CompletableFuture.completedFuture(onFailure(e));
-    }
+    return CompletableFuture.completedFuture(body)
+        .thenComposeAsync(
+            bytes -> decodeAndSubmit(context, memory, bytes, encoding, decoder), decodeExecutor)
+        .exceptionally(
+            e -> { // the executor is shut down
+              memory.close();
+              return onFailure(e);
+            });
   }
 
   private CompletableFuture<IngestResult> decodeAndSubmit(

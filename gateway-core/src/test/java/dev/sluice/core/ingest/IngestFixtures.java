@@ -19,6 +19,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /** Test requests whose records are identified by their bodies, and the bodies of a batch. */
 final class IngestFixtures {
@@ -70,7 +71,7 @@ final class IngestFixtures {
   }
 
   /** Creates the context of a request with these headers; null for a missing header. */
-  static RequestContext context(String protocol, String ack, String key) {
+  static RequestContext context(String protocol, @Nullable String ack, @Nullable String key) {
     return RequestContext.of("default", null, protocol, ack, key);
   }
 

@@ -10,6 +10,7 @@ import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** The steps around ingest that all transports share: memory, decode, deadline, release. */
@@ -38,14 +39,15 @@ class IngestPipelineTest {
           time,
           ACK_TIMEOUT);
 
-  private CompletableFuture<IngestResult> ingest(String ack, byte[] body, PayloadDecoder decoder) {
+  private CompletableFuture<IngestResult> ingest(
+      @Nullable String ack, byte[] body, PayloadDecoder decoder) {
     var memory = pipeline.newReservation(0);
     memory.add(body.length);
     return pipeline.ingest(
         IngestFixtures.context("otlp", ack, null), memory, body, BodyEncoding.IDENTITY, decoder);
   }
 
-  private CompletableFuture<IngestResult> ingest(String ack, String... bodies) {
+  private CompletableFuture<IngestResult> ingest(@Nullable String ack, String... bodies) {
     return ingest(ack, IngestFixtures.request(bodies), PayloadDecoder.OTLP);
   }
 

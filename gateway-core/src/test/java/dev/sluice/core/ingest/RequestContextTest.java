@@ -4,10 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class RequestContextTest {
-  private static RequestContext context(String ack, String key) {
+  private static RequestContext context(@Nullable String ack, @Nullable String key) {
     return RequestContext.of("acme", "ann", "otlp", ack, key);
   }
 
