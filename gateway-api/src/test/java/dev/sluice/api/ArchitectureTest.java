@@ -2,8 +2,12 @@ package dev.sluice.api;
 
 import static com.tngtech.archunit.base.DescribedPredicate.alwaysTrue;
 import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaAccess.Predicates.target;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.type;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameMatching;
+import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noFields;
@@ -13,6 +17,10 @@ import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
+import dev.sluice.api.grpc.RequestContextInterceptor;
+import dev.sluice.api.http.RequestContextFilter;
+import dev.sluice.api.protocol.ProtocolRegistration;
+import dev.sluice.core.ingest.RequestContext;
 
 /**
  * Which packages may depend on which, and how types are named. Maven forbids most dependencies
@@ -103,7 +111,7 @@ class ArchitectureTest {
           .resideInAPackage("dev.sluice.api.http..")
           .should()
           .dependOnClassesThat()
-          .resideInAnyPackage("dev.sluice.api.grpc..", "io.grpc..");
+          .resideInAnyPackage("dev.sluice.api.grpc..", "io.grpc..", "dev.sluice.api.protocol..");
 
   @ArchTest
   static final ArchRule grpcDoesNotDependOnHttp =
@@ -112,7 +120,8 @@ class ArchitectureTest {
           .resideInAPackage("dev.sluice.api.grpc..")
           .should()
           .dependOnClassesThat()
-          .resideInAnyPackage("dev.sluice.api.http..", "org.springframework.http..");
+          .resideInAnyPackage(
+              "dev.sluice.api.http..", "org.springframework.http..", "dev.sluice.api.protocol..");
 
   @ArchTest
   static final ArchRule decodersDoNotDependOnProtocols =
@@ -122,11 +131,40 @@ class ArchitectureTest {
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage(
+              "dev.sluice.api.protocol..",
               "dev.sluice.api.http..",
               "dev.sluice.api.grpc..",
               "io.grpc..",
               "org.springframework..",
               "reactor..");
+
+  @ArchTest
+  static final ArchRule protocolsDoNotDependOnEachOther =
+      slices().matching("dev.sluice.api.protocol.(*)..").should().notDependOnEachOther();
+
+  @ArchTest
+  static final ArchRule aProtocolHasOnePublicType =
+      classes()
+          .that()
+          .resideInAPackage("dev.sluice.api.protocol.*..")
+          .and()
+          .arePublic()
+          .should()
+          .implement(ProtocolRegistration.class)
+          .because("the wiring knows a protocol by its registration alone");
+
+  @ArchTest
+  static final ArchRule onlyTheTransportsCreateRequestContexts =
+      noClasses()
+          .that()
+          .doNotBelongToAnyOf(
+              RequestContext.class, RequestContextFilter.class, RequestContextInterceptor.class)
+          .should()
+          .callMethodWhere(
+              target(owner(type(RequestContext.class))).and(target(nameMatching("of"))))
+          .orShould()
+          .callConstructorWhere(target(owner(type(RequestContext.class))))
+          .because("a request gets its tenant in one place for each transport");
 
   /**
    * An adapter is a package directly below dev.sluice that is not one of those shared. A new

@@ -92,7 +92,7 @@ class BodyAllowlistIT {
         .values()
         .forEach(http -> http.post(gateway));
     ProtocolClients.grpc(channel, service, "cache miss").forEach(Runnable::run);
-    ProtocolClients.http(gateway, service, "order placed").get("native json").post(gateway);
+    ProtocolClients.http(gateway, service, "order placed").get("http-json").post(gateway);
 
     Gateway.shared().awaitStored(service, 1);
     await()
@@ -104,15 +104,15 @@ class BodyAllowlistIT {
   @Test
   void post_notListed_isSuccessWithNothingAccepted() {
     var natively = "202 {\"accepted\":0,\"rejected\":[],\"filtered\":1,\"ack\":\"durable\"}";
-    assertThat(json("native json", "x")).isEqualTo(natively);
-    assertThat(json("native ndjson", "x")).isEqualTo(natively);
-    assertThat(json("native protobuf", "x")).isEqualTo(natively);
-    assertThat(json("legacy logs", "x"))
+    assertThat(json("http-json", "x")).isEqualTo(natively);
+    assertThat(json("http-ndjson", "x")).isEqualTo(natively);
+    assertThat(json("http-protobuf", "x")).isEqualTo(natively);
+    assertThat(json("legacy-http-json", "x"))
         .isEqualTo(
             "202 {\"success\":true,\"message\":\"Log data accepted; 1 of the logs are not on the"
                 + " allowlist and were filtered\",\"stats\":{\"accepted\":0,\"rejected\":0,"
                 + "\"filtered\":1,\"throughput\":\"0 logs/sec\"}}");
-    assertThat(json("otlp json", "x"))
+    assertThat(json("otlp-http-json", "x"))
         .isEqualTo(
             "200 {\"partialSuccess\":{\"errorMessage\":\"1 log records filtered: they are not on"
                 + " the allowlist\"}}");
@@ -135,7 +135,7 @@ class BodyAllowlistIT {
   void otlpProtobuf_notListed_isPartialSuccessWithNothingRejected() throws Exception {
     var request = Otlp.request(Gateway.service("filter"), "x");
 
-    var http = ProtocolClients.http(gateway, "filter", "x").get("otlp protobuf").post(gateway);
+    var http = ProtocolClients.http(gateway, "filter", "x").get("otlp-http-protobuf").post(gateway);
     var grpc = LogsServiceGrpc.newBlockingStub(channel).export(request);
 
     assertThat(http.statusCode()).isEqualTo(200);

@@ -127,6 +127,10 @@ public final class Gateway {
     return clickHouse;
   }
 
+  <T> T bean(String name, Class<T> type) {
+    return application.getBean(name, type);
+  }
+
   <T> T bean(Class<T> type) {
     return application.getBean(type);
   }

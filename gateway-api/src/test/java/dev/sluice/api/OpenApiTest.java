@@ -3,12 +3,15 @@ package dev.sluice.api;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.testkit.InMemoryLogStore;
 import java.io.IOException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
@@ -100,6 +103,36 @@ class OpenApiTest {
     routeCollector.found.removeIf(
         route -> route.matches("GET (/|/api/docs|/api/openapi.yaml|/api/problems/.*)"));
     assertThat(routeCollector.found).isEqualTo(described());
+  }
+
+  @Test
+  void document_everyIngestRoute_hasItsContentType() {
+    for (var route : Registrations.ingestRoutes()) {
+      var post = map(map(map(document.get("paths")).get(route.path())).get("post"));
+
+      assertThat(map(map(post.get("requestBody")).get("content")))
+          .as(route.path())
+          .containsKey(route.mediaTypes().getFirst());
+    }
+  }
+
+  @Test
+  void registrations_everyProtocol_hasADocumentedNameAndAClient() throws IOException {
+    var documented = Files.readString(Path.of("../docs/operations.md"));
+    var clients = new TreeSet<>(ProtocolClients.http(gateway, "s", "b").keySet());
+    clients.addAll(ProtocolClients.GRPC);
+    clients.add("wal-frames"); // WalFramesIT
+
+    assertThat(gateway.bean("protocols", List.class))
+        .extracting(Object::getClass)
+        .isEqualTo(
+            Registrations.all(
+                    IngestFixture.queryDependencies(new InMemoryLogStore()), new MemoryBudget(1))
+                .stream()
+                .map(Object::getClass)
+                .toList());
+    assertThat(clients).containsExactlyElementsOf(new TreeSet<>(Registrations.names()));
+    assertThat(clients).allMatch(name -> documented.contains("`" + name + "`"));
   }
 
   @Test

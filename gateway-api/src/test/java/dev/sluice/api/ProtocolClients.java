@@ -3,7 +3,9 @@ package dev.sluice.api;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.proto.logs.IngestLogsRequest;
+import dev.sluice.proto.logs.LogEntry;
 import dev.sluice.proto.logs.LogEntryInput;
+import dev.sluice.proto.logs.LogLevel;
 import dev.sluice.proto.v1.LogServiceGrpc;
 import io.grpc.Channel;
 import io.grpc.ClientInterceptors;
@@ -18,6 +20,12 @@ import java.util.concurrent.atomic.AtomicReference;
 
 /** Requests with one log for every protocol that accepts a complete request. */
 final class ProtocolClients {
+  /**
+   * The protocols of {@link #grpc}, in its order. The HTTP protocol {@code wal-frames} has no
+   * client here: each of its requests has an idempotency key, so it never has level accepted.
+   */
+  static final List<String> GRPC = List.of("grpc", "otlp-grpc", "legacy-grpc");
+
   private ProtocolClients() {}
 
   /** A request of one protocol over HTTP. */
@@ -27,7 +35,7 @@ final class ProtocolClients {
     }
   }
 
-  /** Returns one log of the service for each protocol over HTTP, by the name of the protocol. */
+  /** Returns one log of the service for each protocol over HTTP, by its metric tag. */
   static Map<String, HttpIngestRequest> http(Gateway gateway, String service, String body) {
     var json = "{\"service\":\"%s\",\"body\":\"%s\"}".formatted(service, body).getBytes(UTF_8);
     var app =
@@ -42,14 +50,26 @@ final class ProtocolClients {
             .getBytes(UTF_8);
     var otlp = Otlp.request(service, body).toByteArray();
     var flat = NativeLog.request(NativeLog.log(service, body)).toByteArray();
+    var entry =
+        LogEntry.newBuilder()
+            .setAppId(service)
+            .setLevel(LogLevel.INFO)
+            .setMessage(body)
+            .setSource("s")
+            .build()
+            .toByteArray();
     var natively = gateway.http("/api/v1/logs");
     return Map.of(
-        "native json", new HttpIngestRequest(natively, "application/json", json),
-        "native ndjson", new HttpIngestRequest(natively, "application/x-ndjson", json),
-        "native protobuf", new HttpIngestRequest(natively, "application/x-protobuf", flat),
-        "legacy logs", new HttpIngestRequest(gateway.http("/api/logs"), "application/json", app),
-        "otlp json", new HttpIngestRequest(gateway.http("/v1/logs"), "application/json", otlpJson),
-        "otlp protobuf",
+        "http-json", new HttpIngestRequest(natively, "application/json", json),
+        "http-ndjson", new HttpIngestRequest(natively, "application/x-ndjson", json),
+        "http-protobuf", new HttpIngestRequest(natively, "application/x-protobuf", flat),
+        "legacy-http-json",
+            new HttpIngestRequest(gateway.http("/api/logs"), "application/json", app),
+        "legacy-http-protobuf",
+            new HttpIngestRequest(gateway.http("/api/logs"), "application/x-protobuf", entry),
+        "otlp-http-json",
+            new HttpIngestRequest(gateway.http("/v1/logs"), "application/json", otlpJson),
+        "otlp-http-protobuf",
             new HttpIngestRequest(gateway.otlp("/v1/logs"), "application/x-protobuf", otlp));
   }
 

@@ -213,16 +213,16 @@ class ProtocolParityIT {
     var protocols = new LinkedHashMap<String, BiConsumer<String, Channel>>();
     var natively = gateway.http("/api/v1/logs");
     protocols.put(
-        "native JSON object",
+        "http-json object",
         (service, _) -> post(natively, "application/json", utf8(nativeJson(service))));
     protocols.put(
-        "native JSON array",
+        "http-json array",
         (service, _) -> post(natively, "application/json", utf8("[" + nativeJson(service) + "]")));
     protocols.put(
-        "native NDJSON",
+        "http-ndjson",
         (service, _) -> post(natively, "application/x-ndjson", utf8(nativeJson(service) + "\n")));
     protocols.put(
-        "native protobuf",
+        "http-protobuf",
         (service, _) ->
             post(
                 natively,
@@ -230,7 +230,7 @@ class ProtocolParityIT {
                 IngestRequest.newBuilder().addLogs(nativeProto(service)).build().toByteArray()));
     for (var encoding : List.of("gzip", "zstd", "deflate", "snappy")) {
       protocols.put(
-          "native JSON, " + encoding,
+          "http-json " + encoding,
           (service, _) ->
               post(
                   natively,
@@ -242,26 +242,26 @@ class ProtocolParityIT {
     for (var port : List.of(gateway.http("/v1/logs"), gateway.otlp("/v1/logs"))) {
       boolean first = port.getPort() == gateway.httpPort();
       protocols.put(
-          "OTLP protobuf" + (first ? "" : " on its own port"),
+          "otlp-http-protobuf" + (first ? "" : " on its own port"),
           (service, _) -> post(port, "application/x-protobuf", unchecked(service).toByteArray()));
       protocols.put(
-          "OTLP JSON" + (first ? "" : " on its own port"),
+          "otlp-http-json" + (first ? "" : " on its own port"),
           (service, _) -> post(port, "application/json", utf8(otlpJson(service))));
     }
     protocols.put(
-        "OTLP gRPC",
+        "otlp-grpc",
         (service, channel) -> {
           var _ = LogsServiceGrpc.newBlockingStub(channel).export(unchecked(service));
         });
     protocols.put(
-        "native gRPC",
+        "grpc unary",
         (service, channel) ->
             assertThat(
                     LogServiceGrpc.newBlockingStub(channel)
                         .ingest(IngestRequest.newBuilder().addLogs(nativeProto(service)).build())
                         .getAccepted())
                 .isEqualTo(1));
-    protocols.put("native gRPC stream", ProtocolParityIT::stream);
+    protocols.put("grpc stream", ProtocolParityIT::stream);
     return protocols;
   }
 
@@ -337,8 +337,15 @@ class ProtocolParityIT {
     var channel =
         ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
     var protocols = protocols();
+    assertThat(Registrations.names())
+        .filteredOn(name -> !name.startsWith("legacy-") && !name.equals("wal-frames"))
+        .as("the protocols whose record has every field")
+        .isNotEmpty()
+        .allMatch(
+            name ->
+                protocols.keySet().stream().anyMatch(key -> (key + " ").startsWith(name + " ")));
     var reference = Gateway.service("protocol");
-    protocols.get("OTLP protobuf").accept(reference, channel);
+    protocols.get("otlp-http-protobuf").accept(reference, channel);
     var expected = row(gateway.awaitStored(reference, 1).getFirst());
     assertThat(expected)
         .containsEntry("Timestamp", Long.toString(TIME))

@@ -1,6 +1,7 @@
 package dev.sluice.api;
 
 import dev.sluice.api.http.ApiRoutes.QueryDependencies;
+import dev.sluice.api.http.IngestRoute;
 import dev.sluice.api.protocol.ProtocolRegistration;
 import dev.sluice.api.protocol.ProtocolRegistration.ProtocolPort;
 import dev.sluice.api.protocol.frames.FramesProtocol;
@@ -33,12 +34,26 @@ public final class Registrations {
             queries, budget, new InMemorySpool(), Optional::empty, "test", InstantSource.system()));
   }
 
+  private static List<ProtocolRegistration> all() {
+    return all(
+        IngestFixture.queryDependencies(new InMemoryLogStore()), new MemoryBudget(Long.MAX_VALUE));
+  }
+
+  /** Returns the values of the metric tag {@code protocol}. */
+  public static List<String> names() {
+    return all().stream().flatMap(registration -> registration.names().stream()).toList();
+  }
+
+  /** Returns the HTTP routes that receive logs. */
+  public static List<IngestRoute> ingestRoutes() {
+    return all().stream().flatMap(registration -> registration.ingestRoutes().stream()).toList();
+  }
+
   /** Returns the decoder of an HTTP route whose decoder does not depend on headers. */
   public static BiFunction<byte[], Limits, OtlpPayload> decoder(String path, String mediaType) {
     var budget = new MemoryBudget(Long.MAX_VALUE);
     var route =
-        all(IngestFixture.queryDependencies(new InMemoryLogStore()), budget).stream()
-            .flatMap(registration -> registration.ingestRoutes().stream())
+        ingestRoutes().stream()
             .filter(each -> each.path().equals(path) && each.mediaTypes().contains(mediaType))
             .findFirst()
             .orElseThrow();

@@ -137,7 +137,9 @@ class AllowlistFilteringTest {
     var result = accept(IngestFixtures.request(bodies));
     spool.accept(0);
 
-    assertThat(result).isCompletedWithValue(accepted(100, IntStream.range(0, 1_000).filter(i -> i % 10 != 3).toArray()));
+    assertThat(result)
+        .isCompletedWithValue(
+            accepted(100, IntStream.range(0, 1_000).filter(i -> i % 10 != 3).toArray()));
     assertThat(spool.batches().getFirst().records()).isEqualTo(100);
   }
 
