@@ -22,7 +22,7 @@ public final class GrpcStatuses {
     return switch (result) {
       case IngestResult.Accepted accepted -> InvalidArgument.rejectedRecords(accepted);
       case IngestResult.Malformed(var reason) -> InvalidArgument.malformed(reason);
-      case IngestResult.Undecodable(var reason, _) -> InvalidArgument.malformed(reason);
+      case IngestResult.DecodeFailure(var reason, _) -> InvalidArgument.malformed(reason);
       case IngestResult.TooLarge(var reason) ->
           Status.RESOURCE_EXHAUSTED.withDescription(reason).asException();
       case IngestResult.Unavailable(var retryAfter) -> unavailable(UNAVAILABLE_MESSAGE, retryAfter);

@@ -140,7 +140,7 @@ final class IngestHandler {
       case IngestResult.Accepted accepted -> accepted;
       case IngestResult.Malformed(var reason) ->
           throw HttpProblemException.malformed("malformed OTLP: " + reason);
-      case IngestResult.Undecodable(var reason, var damaged) ->
+      case IngestResult.DecodeFailure(var reason, var damaged) ->
           throw damaged
               ? HttpProblemException.badFrame(reason)
               : HttpProblemException.malformed(reason);

@@ -148,8 +148,8 @@ public final class IngestPipeline {
       metrics.recordMalformed(context.protocol());
       failure =
           switch (e.kind()) {
-            case MALFORMED -> new IngestResult.Undecodable(e.detail(), false);
-            case DAMAGED -> new IngestResult.Undecodable(e.detail(), true);
+            case MALFORMED -> new IngestResult.DecodeFailure(e.detail(), false);
+            case DAMAGED -> new IngestResult.DecodeFailure(e.detail(), true);
             case TOO_LARGE -> new IngestResult.TooLarge(e.detail());
           };
     } catch (MemoryBudgetExceededException _) {

@@ -111,7 +111,7 @@ public sealed interface IngestResult {
    *
    * @param damaged whether a checksum shows that the body was altered after its sender wrote it
    */
-  record Undecodable(String reason, boolean damaged) implements IngestResult {}
+  record DecodeFailure(String reason, boolean damaged) implements IngestResult {}
 
   /** The request exceeds a request limit; no record is accepted. */
   record TooLarge(String reason) implements IngestResult {}

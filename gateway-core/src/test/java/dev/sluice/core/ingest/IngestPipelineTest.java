@@ -125,7 +125,7 @@ class IngestPipelineTest {
                 (_, _, _) -> {
                   throw DecodeException.malformed("no");
                 }))
-        .isCompletedWithValue(new IngestResult.Undecodable("no", false));
+        .isCompletedWithValue(new IngestResult.DecodeFailure("no", false));
     assertThat(
             ingest(
                 null,
@@ -133,7 +133,7 @@ class IngestPipelineTest {
                 (_, _, _) -> {
                   throw DecodeException.damaged("no");
                 }))
-        .isCompletedWithValue(new IngestResult.Undecodable("no", true));
+        .isCompletedWithValue(new IngestResult.DecodeFailure("no", true));
     assertThat(
             ingest(
                 null,

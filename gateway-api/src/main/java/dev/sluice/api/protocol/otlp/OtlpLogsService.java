@@ -70,7 +70,7 @@ final class OtlpLogsService implements BindableService {
       case IngestResult.Malformed(var reason) ->
           responseObserver.onError(
               Status.INVALID_ARGUMENT.withDescription("malformed OTLP: " + reason).asException());
-      case IngestResult.Undecodable _,
+      case IngestResult.DecodeFailure _,
           IngestResult.TooLarge _,
           IngestResult.Unavailable _,
           IngestResult.InProgress _,

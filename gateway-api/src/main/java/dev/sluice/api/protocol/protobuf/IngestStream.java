@@ -133,7 +133,7 @@ final class IngestStream implements StreamObserver<RawMessage> {
       }
       case IngestResult.Malformed(var reason) ->
           response.setRefused(NativeResponses.malformed(reason));
-      case IngestResult.Undecodable(var reason, _) ->
+      case IngestResult.DecodeFailure(var reason, _) ->
           response.setRefused(NativeResponses.malformed(reason));
       case IngestResult.TooLarge(var reason) ->
           response.setRefused(NativeResponses.tooLarge(reason));
