@@ -72,7 +72,6 @@ public final class ApiRoutes {
       List<RouterFunction<ServerResponse>> protocolQueries,
       QueryDependencies queryDependencies,
       Limits limits) {
-    var contexts = new RequestContextFilter(tenant);
     var blockingQueries = queryDependencies.queries();
     var queries = new QueryHandler(queryDependencies.reader(), blockingQueries);
     var histograms = new HistogramHandler(queryDependencies.reader(), blockingQueries);
@@ -96,9 +95,9 @@ public final class ApiRoutes {
     protocolQueries.forEach(queryRoutes::add);
     var routes = RouterFunctions.route();
     if (ingestDependencies != null) {
-      addIngest(routes, contexts, ingestDependencies, ingestRoutes);
+      addIngest(routes, ingestDependencies, ingestRoutes);
     }
-    routes.add(queryRoutes.filter(contexts::filter).build());
+    routes.add(queryRoutes.build());
     if (ingestDependencies != null) {
       addOtherMethods(routes, ingestRoutes);
     }
@@ -107,6 +106,7 @@ public final class ApiRoutes {
         .add(new OpenApiRoutes(limits).routes())
         .route(path("/**"), ApiRoutes::notFound)
         .filter(LingeringClose::filter)
+        .filter(new RequestContextFilter(tenant)::filter)
         .build();
   }
 
@@ -118,14 +118,17 @@ public final class ApiRoutes {
   public static RouterFunction<ServerResponse> ingestOnly(
       String tenant, IngestDependencies ingestDependencies, List<IngestRoute> ingestRoutes) {
     var routes = RouterFunctions.route();
-    addIngest(routes, new RequestContextFilter(tenant), ingestDependencies, ingestRoutes);
+    addIngest(routes, ingestDependencies, ingestRoutes);
     addOtherMethods(routes, ingestRoutes);
-    return routes.route(path("/**"), ApiRoutes::notFound).filter(LingeringClose::filter).build();
+    return routes
+        .route(path("/**"), ApiRoutes::notFound)
+        .filter(LingeringClose::filter)
+        .filter(new RequestContextFilter(tenant)::filter)
+        .build();
   }
 
   private static void addIngest(
       RouterFunctions.Builder routes,
-      RequestContextFilter contexts,
       IngestDependencies dependencies,
       List<IngestRoute> ingestRoutes) {
     var bodyReader =
@@ -139,8 +142,7 @@ public final class ApiRoutes {
             (path, routesOfPath) ->
                 routes.POST(
                     path,
-                    new IngestHandler(routesOfPath, contexts, dependencies.pipeline(), bodyReader)
-                        ::post));
+                    new IngestHandler(routesOfPath, dependencies.pipeline(), bodyReader)::post));
   }
 
   /** Adds the responses to other methods than POST, unless a query has the same path. */

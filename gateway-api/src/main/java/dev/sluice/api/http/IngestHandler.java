@@ -28,20 +28,14 @@ final class IngestHandler {
   private static final Logger LOG = LoggerFactory.getLogger(IngestHandler.class);
 
   private final List<IngestRoute> routes;
-  private final RequestContextFilter contexts;
   private final IngestPipeline pipeline;
   private final RequestBodyReader bodyReader;
 
   /**
    * @param routes the routes of the path, at least one
    */
-  IngestHandler(
-      List<IngestRoute> routes,
-      RequestContextFilter contexts,
-      IngestPipeline pipeline,
-      RequestBodyReader bodyReader) {
+  IngestHandler(List<IngestRoute> routes, IngestPipeline pipeline, RequestBodyReader bodyReader) {
     this.routes = List.copyOf(routes);
-    this.contexts = contexts;
     this.pipeline = pipeline;
     this.bodyReader = bodyReader;
   }
@@ -92,7 +86,7 @@ final class IngestHandler {
     disableCompression(request.exchange().getResponse());
     RequestContext context;
     try {
-      context = contexts.createIngestContext(request, route.protocol());
+      context = RequestContextFilter.createIngestContext(request, route.protocol());
     } catch (HttpProblemException e) {
       pipeline.recordMalformed(route.protocol());
       throw e;

@@ -25,28 +25,29 @@ public final class RequestContextFilter {
     this.tenant = tenant;
   }
 
-  /** Returns the context of a query, which has passed this filter. */
+  /** Returns the context of a request without the options of ingest. */
   public static RequestContext contextOf(ServerRequest request) {
     return (RequestContext) Objects.requireNonNull(request.attributes().get(CONTEXT_ATTRIBUTE));
   }
 
-  /** Filters the requests of all routes but those of ingest. */
+  /** Filters the requests of all routes. */
   Mono<ServerResponse> filter(ServerRequest request, HandlerFunction<ServerResponse> handler) {
     request.attributes().put(CONTEXT_ATTRIBUTE, RequestContext.of(tenant, null, QUERY_PROTOCOL));
     return handler.handle(request);
   }
 
   /**
-   * Creates the context of an ingest request, whose headers may have an acknowledgement level and
-   * an idempotency key.
+   * Returns the context of a filtered request with the options of ingest: its headers may have an
+   * acknowledgement level and an idempotency key.
    *
    * @throws HttpProblemException when a header is invalid or occurs more than once
    */
-  RequestContext createIngestContext(ServerRequest request, String protocol) {
+  static RequestContext createIngestContext(ServerRequest request, String protocol) {
+    var client = contextOf(request);
     try {
       return RequestContext.of(
-          tenant,
-          null,
+          client.tenant(),
+          client.principal(),
           protocol,
           singleValue(request, RequestContext.ACK_HEADER),
           singleValue(request, RequestContext.IDEMPOTENCY_KEY_HEADER));

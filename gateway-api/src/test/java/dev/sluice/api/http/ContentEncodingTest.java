@@ -140,7 +140,7 @@ class ContentEncodingTest {
     for (int length = 1; length < whole.length; length++) {
       var truncated = Arrays.copyOf(whole, length);
       assertThatThrownBy(() -> decode(encoding, truncated, LIMIT))
-          .isInstanceOf(HttpProblemException.class)
+          .isInstanceOf(DecodeException.class)
           .hasMessageContaining("not valid " + encoding.name().toLowerCase(Locale.ROOT));
     }
   }
@@ -152,8 +152,7 @@ class ContentEncodingTest {
 
     for (int extra = 1; extra < 40; extra++) {
       var longer = joined(whole, "x".repeat(extra).getBytes(UTF_8));
-      assertThatThrownBy(() -> decode(encoding, longer, LIMIT))
-          .isInstanceOf(HttpProblemException.class);
+      assertThatThrownBy(() -> decode(encoding, longer, LIMIT)).isInstanceOf(DecodeException.class);
     }
   }
 
@@ -167,7 +166,7 @@ class ContentEncodingTest {
       body[random.nextInt(body.length)] = (byte) random.nextInt();
       try {
         decode(encoding, body, LIMIT);
-      } catch (HttpProblemException rejected) {
+      } catch (DecodeException rejected) {
         assertThat(rejected.status().value()).isIn(400, 413);
       }
     }
@@ -194,7 +193,7 @@ class ContentEncodingTest {
       var truncated =
           joined(CompressedBodies.gzip("one".getBytes(UTF_8)), Arrays.copyOf(second, length));
       assertThatThrownBy(() -> decode(ContentEncoding.GZIP, truncated, LIMIT))
-          .isInstanceOf(HttpProblemException.class);
+          .isInstanceOf(DecodeException.class);
     }
   }
 
@@ -221,7 +220,7 @@ class ContentEncodingTest {
       var wrong = whole.clone();
       wrong[wrong.length - i] ^= 1;
       assertThatThrownBy(() -> decode(ContentEncoding.GZIP, wrong, LIMIT))
-          .isInstanceOf(HttpProblemException.class);
+          .isInstanceOf(DecodeException.class);
     }
   }
 
@@ -272,7 +271,7 @@ class ContentEncodingTest {
         assertThat(decode(ContentEncoding.SNAPPY, truncated, LIMIT)).isEmpty();
       } else {
         assertThatThrownBy(() -> decode(ContentEncoding.SNAPPY, truncated, LIMIT))
-            .isInstanceOf(HttpProblemException.class)
+            .isInstanceOf(DecodeException.class)
             .hasMessageContaining("not valid snappy");
       }
     }
@@ -321,7 +320,7 @@ class ContentEncodingTest {
     var body = joined(CompressedBodies.snappyFramed("four".getBytes(UTF_8)), bad);
     var heap = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     assertThatThrownBy(() -> decode(ContentEncoding.SNAPPY, body, LIMIT))
-        .isInstanceOf(HttpProblemException.class);
+        .isInstanceOf(DecodeException.class);
 
     long before = heap.getCurrentThreadAllocatedBytes();
     assertThatThrownBy(() -> decode(ContentEncoding.SNAPPY, body, LIMIT))
