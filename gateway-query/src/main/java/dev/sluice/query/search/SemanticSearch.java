@@ -8,8 +8,10 @@ import dev.sluice.query.port.TemplateStats.MinuteRange;
 import dev.sluice.query.port.TemplateStats.TemplateQuery;
 import dev.sluice.query.port.TemplateVectorStore;
 import dev.sluice.query.port.TemplateVectorStore.Candidate;
+import dev.sluice.query.port.TemplateVectorStore.Vectors;
 import dev.sluice.query.read.AsyncTask;
 import dev.sluice.query.read.ConcurrencyLimitedReader;
+import dev.sluice.query.read.LruCache;
 import dev.sluice.query.read.RefreshAheadCache;
 import dev.sluice.query.read.TemplateSummaries;
 import dev.sluice.query.read.TemplateSummaries.TemplateSummary;
@@ -27,6 +29,7 @@ import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.function.LongSupplier;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -67,7 +70,7 @@ public final class SemanticSearch {
   private final ConcurrencyLimitedReader limiter;
   private final SearchResources resources;
   private final EmbeddingStrategy strategy;
-  private final TemplateVectorCache vectorCache;
+  private final LruCache<Vectors> vectorCache;
   private final RefreshAheadCache<String, Long> backlogs;
   private final RefreshAheadCache<String, Optional<Set<String>>> vocabularies;
 
@@ -88,9 +91,12 @@ public final class SemanticSearch {
     this.resources = resources;
     strategy = new EmbeddingStrategy(embedder, Glossary.bundled());
     vectorCache =
-        new TemplateVectorCache(
-            (tenant, ids) -> vectors.find(strategy.name(), tenant, ids),
-            resources.vectorCacheBytes());
+        new LruCache<>(
+            resources.vectorCacheBytes(),
+            each -> 4L * each.sentenceVector().length + each.tokenVectors().length,
+            (tenant, ids) ->
+                vectors.find(strategy.name(), tenant, ids).stream()
+                    .collect(Collectors.toMap(Vectors::id, each -> each)));
     backlogs =
         new RefreshAheadCache<>(
             BACKLOG_MAX_AGE, nanos, tenant -> vectors.backlog(strategy.name(), tenant));
@@ -397,7 +403,7 @@ public final class SemanticSearch {
         }
       }
     }
-    var found = vectorCache.get(templateQuery.tenant(), reranked.values());
+    var found = List.copyOf(vectorCache.get(templateQuery.tenant(), reranked.values()).values());
     try (var scoring =
         AsyncTask.of(resources.scoringExecutor.submit(() -> strategy.scores(query, found)))) {
       var scores = scoring.get();
