@@ -1,5 +1,9 @@
 package dev.sluice.templates;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+
 /**
  * Classifies eight bytes of a {@code long} in parallel (SWAR); the first byte is the lowest. The
  * methods are branch-free, because the end of a word is unpredictable for a processor.
@@ -9,6 +13,10 @@ package dev.sluice.templates;
  * byte.
  */
 final class SwarAscii {
+  /** Access to eight bytes of an array; the first is the lowest. */
+  static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
   private static final long ONES = 0x0101010101010101L;
   private static final long HIGH_BITS = 0x8080808080808080L;
 

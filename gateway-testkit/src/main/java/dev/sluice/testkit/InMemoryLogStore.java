@@ -24,8 +24,10 @@ import java.time.Duration;
 import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.HexFormat;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -52,11 +54,11 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   /**
    * A stored record.
    *
-   * @param tenant the tenant of the record
+   * @param batch the batch of the record, as it was sent
+   * @param ordinal the index of the record in the walk of the batch
    * @param log the record as it is stored, with text references
-   * @param original the record as it was sent, with its long texts
    */
-  private record Row(String tenant, StoredLog log, StoredLog original) {}
+  private record Row(LogBatch batch, int ordinal, StoredLog log) {}
 
   private final List<Row> rows = new ArrayList<>();
   private final Set<LogId> ids = new HashSet<>();
@@ -78,10 +80,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
     rows.replaceAll(
         row ->
             row.log().id().equals(log)
-                ? new Row(
-                    row.tenant(),
-                    row.log().withTemplateId(template),
-                    row.original().withTemplateId(template))
+                ? new Row(row.batch(), row.ordinal(), row.log().withTemplateId(template))
                 : row);
   }
 
@@ -149,9 +148,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   @Override
   public synchronized LogPage read(Query query) {
     var logs =
-        rows.stream()
-            .filter(row -> LogFilters.matches(row.tenant(), row.original(), query.filter()))
-            .map(Row::log)
+        matching(query.filter()).stream()
             .filter(log -> isAfter(log, query.after()))
             .sorted(NEWEST_FIRST)
             .limit(query.limit() + 1L)
@@ -163,6 +160,49 @@ public final class InMemoryLogStore implements LogStore, LogReader {
     return new LogPage(logs.subList(0, query.limit()), new Position(last.timeNanos(), last.id()));
   }
 
+  /** Returns the rows whose records, as they were sent, match the filter. */
+  private List<StoredLog> matching(LogFilter filter) {
+    var byBatch = new IdentityHashMap<LogBatch, Map<Integer, List<StoredLog>>>();
+    rows.forEach(
+        row ->
+            byBatch
+                .computeIfAbsent(row.batch(), _ -> new HashMap<>())
+                .computeIfAbsent(row.ordinal(), _ -> new ArrayList<>())
+                .add(row.log()));
+    var matching = new ArrayList<StoredLog>();
+    byBatch.forEach(
+        (batch, logs) -> {
+          try {
+            var otlp = batch.otlp();
+            new OtlpWalker(Limits.TRUSTED)
+                .walk(otlp, 0, otlp.length, new RowMatcher(filter, batch, logs, matching));
+          } catch (MalformedOtlpException e) {
+            throw new IllegalStateException("a stored batch is not OTLP", e);
+          }
+        });
+    return matching;
+  }
+
+  /** Collects the stored records that match a filter. */
+  private record RowMatcher(
+      LogFilter filter,
+      LogBatch batch,
+      Map<Integer, List<StoredLog>> logs,
+      List<StoredLog> matching)
+      implements OtlpRecordVisitor {
+    @Override
+    public void visitRecord(OtlpRecord log) {
+      for (var stored : logs.getOrDefault(log.ordinal(), List.of())) {
+        if (filter.matches(batch, log, stored.templateId(), stored.resourceId())) {
+          matching.add(stored);
+        }
+      }
+    }
+
+    @Override
+    public void visitRejected(int ordinal, String field, String reason) {}
+  }
+
   private static boolean isAfter(StoredLog log, @Nullable Position after) {
     return after == null
         || log.timeNanos() < after.timeNanos()
@@ -171,11 +211,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
 
   @Override
   public synchronized TimeExtent timeExtent(LogFilter filter) {
-    var times =
-        rows.stream()
-            .filter(row -> LogFilters.matches(row.tenant(), row.original(), filter))
-            .mapToLong(row -> row.log().timeNanos())
-            .summaryStatistics();
+    var times = matching(filter).stream().mapToLong(StoredLog::timeNanos).summaryStatistics();
     return times.getCount() == 0
         ? new TimeExtent(0, 0, 0)
         : new TimeExtent(times.getCount(), times.getMin(), times.getMax());
@@ -185,11 +221,9 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   public synchronized List<HistogramBucket> histogram(
       LogFilter filter, long originNanos, long widthNanos) {
     var buckets = new TreeMap<Long, List<StoredLog>>();
-    for (var row : rows) {
-      if (LogFilters.matches(row.tenant(), row.original(), filter)) {
-        long bucket = (row.log().timeNanos() - originNanos) / widthNanos;
-        buckets.computeIfAbsent(bucket, _ -> new ArrayList<>()).add(row.log());
-      }
+    for (var log : matching(filter)) {
+      long bucket = (log.timeNanos() - originNanos) / widthNanos;
+      buckets.computeIfAbsent(bucket, _ -> new ArrayList<>()).add(log);
     }
     return buckets.entrySet().stream()
         .map(
@@ -224,7 +258,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
         var sent = enriched(row(log, batch.firstId().plus(next[0]++)), log);
         var stored =
             sent.withAttributes(encodeTexts(log.attributes(), log.bytes(), sent.attributes()));
-        into.add(new Row(batch.tenant(), stored, sent));
+        into.add(new Row(batch, log.ordinal(), stored));
       }
     }
 

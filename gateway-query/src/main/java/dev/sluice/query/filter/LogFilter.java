@@ -1,5 +1,7 @@
 package dev.sluice.query.filter;
 
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.otlp.OtlpRecord;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -114,6 +116,22 @@ public record LogFilter(
     this.resource = List.copyOf(resource);
     this.templates = templates.stream().distinct().toList();
     this.resourceId = resourceId;
+  }
+
+  /**
+   * Whether a record matches all conditions; the result is the same as that of a query on the
+   * stored record.
+   *
+   * @param batch the batch of the record, which has its tenant and receive time
+   * @param log the view of the record as it was sent, with its long texts
+   * @param templateId the template of the body; null before the record is enriched, when no record
+   *     matches a condition on templates
+   * @param resourceId the id of the attribute set of the resource; null before the record is
+   *     enriched
+   */
+  public boolean matches(
+      LogBatch batch, OtlpRecord log, @Nullable UUID templateId, @Nullable UUID resourceId) {
+    return LogMatcher.matches(this, batch, log, templateId, resourceId);
   }
 
   /** Returns a builder of a filter, which starts with all records of a tenant. */

@@ -4,16 +4,16 @@ import dev.sluice.query.filter.LogFilter;
 import dev.sluice.query.port.LogReader;
 import java.io.Serial;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
  * A {@link LogReader} that limits the number of concurrent queries and rejects further queries
- * after a maximum wait. A waiting thread is cheap, but a query takes CPU and memory of the store,
- * which the store also needs for inserts. Safe for use by many threads.
+ * after a maximum wait with a {@link TooManyQueriesException}. A waiting thread is cheap, but a
+ * query takes CPU and memory of the store, which the store also needs for inserts. Safe for use by
+ * many threads.
  */
-public final class ConcurrencyLimitedReader implements LogReader {
+public final class ConcurrencyLimitedReader extends DelegatingReader {
   private final LogReader reader;
   private final Duration maxWait;
   private final Semaphore permits;
@@ -51,35 +51,9 @@ public final class ConcurrencyLimitedReader implements LogReader {
     }
   }
 
-  /**
-   * {@inheritDoc}
-   *
-   * @throws TooManyQueriesException when the query got no permit within the maximum wait
-   */
   @Override
-  public LogPage read(Query query) throws InterruptedException {
-    return withPermit(_ -> reader.read(query));
-  }
-
-  /**
-   * {@inheritDoc}
-   *
-   * @throws TooManyQueriesException when the query got no permit within the maximum wait
-   */
-  @Override
-  public TimeExtent timeExtent(LogFilter filter) throws InterruptedException {
-    return withPermit(_ -> reader.timeExtent(filter));
-  }
-
-  /**
-   * {@inheritDoc}
-   *
-   * @throws TooManyQueriesException when the query got no permit within the maximum wait
-   */
-  @Override
-  public List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos)
-      throws InterruptedException {
-    return withPermit(_ -> reader.histogram(filter, originNanos, widthNanos));
+  <T> T execute(LogFilter filter, FilterQuery<T> query) throws InterruptedException {
+    return withPermit(unlimited -> query.execute(unlimited, filter));
   }
 
   /** Queries that run while the caller holds a permit. */

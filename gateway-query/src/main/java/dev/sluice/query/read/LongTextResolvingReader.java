@@ -23,7 +23,7 @@ import java.util.stream.Gatherers;
  * <p>A page with many long texts ends before its limit, as a page with large records does. Safe for
  * use by many threads.
  */
-public final class LongTextResolvingReader implements LogReader {
+public final class LongTextResolvingReader extends DelegatingReader {
   /**
    * Maximum number of characters in all bodies and attributes of a page. The record that reaches
    * the maximum is still part of the page.
@@ -42,6 +42,11 @@ public final class LongTextResolvingReader implements LogReader {
   public LongTextResolvingReader(LogReader reader, Dictionary dictionary) {
     this.reader = reader;
     this.dictionary = dictionary;
+  }
+
+  @Override
+  <T> T execute(LogFilter filter, FilterQuery<T> query) throws InterruptedException {
+    return query.execute(reader, filter);
   }
 
   /**
@@ -122,16 +127,5 @@ public final class LongTextResolvingReader implements LogReader {
       chars += value.length();
     }
     return chars;
-  }
-
-  @Override
-  public TimeExtent timeExtent(LogFilter filter) throws InterruptedException {
-    return reader.timeExtent(filter);
-  }
-
-  @Override
-  public List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos)
-      throws InterruptedException {
-    return reader.histogram(filter, originNanos, widthNanos);
   }
 }

@@ -10,7 +10,7 @@ import java.util.Objects;
  * canonical template of its stored template, and a filter for a template matches the records of all
  * templates that were merged into the same canonical template. Safe for use by many threads.
  */
-public final class MergedTemplateReader implements LogReader {
+public final class MergedTemplateReader extends DelegatingReader {
   private final LogReader reader;
   private final LinkSource linkSource;
 
@@ -37,26 +37,19 @@ public final class MergedTemplateReader implements LogReader {
   }
 
   @Override
+  <T> T execute(LogFilter filter, FilterQuery<T> query) throws InterruptedException {
+    return query.execute(reader, resolve(filter));
+  }
+
+  @Override
   public LogPage read(Query query) throws InterruptedException {
-    var filter = resolve(query.filter());
-    var page = reader.read(new Query(filter, query.limit(), query.after()));
+    var page = super.read(query);
     if (page.logs().stream().allMatch(log -> log.templateId() == null)) {
       return page;
     }
-    var graph = linkSource.mergeGraph(filter.tenant());
+    var graph = linkSource.mergeGraph(query.filter().tenant());
     return new LogPage(
         page.logs().stream().map(log -> withCanonicalTemplate(log, graph)).toList(), page.next());
-  }
-
-  @Override
-  public TimeExtent timeExtent(LogFilter filter) throws InterruptedException {
-    return reader.timeExtent(resolve(filter));
-  }
-
-  @Override
-  public List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos)
-      throws InterruptedException {
-    return reader.histogram(resolve(filter), originNanos, widthNanos);
   }
 
   private LogFilter resolve(LogFilter filter) throws InterruptedException {

@@ -7,7 +7,6 @@ import dev.sluice.query.port.TemplateStats.TemplateQuery;
 import dev.sluice.templates.dictionary.Dictionary;
 import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
 import dev.sluice.templates.dictionary.Dictionary.EntryKind;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -174,14 +173,22 @@ public final class TemplateReport {
 
   private Listing doList(TemplateQuery templateQuery, View view, int limit)
       throws InterruptedException {
-    var candidates = countsByCanonicalId(templateQuery);
+    var counted = templates.counts(templateQuery);
+    // The links are loaded after the counts, so that they include all counted templates.
+    var graph = links.loadCurrent(templateQuery.tenant());
+    var byCanonicalId = new HashMap<UUID, TemplateCounts>();
+    for (var count : counted) {
+      byCanonicalId.computeIfAbsent(graph.canonical(count.id()), TemplateCounts::new).add(count);
+    }
+    var candidates = byCanonicalId.values().stream();
     var selected =
         switch (view) {
-          case TOP -> filter(candidates, counts -> counts.count > 0);
+          case TOP -> candidates.filter(counts -> counts.count > 0).toList();
           case NEW ->
-              firstSeenInRange(templateQuery, filter(candidates, counts -> counts.count > 0));
-          case VANISHED -> filter(candidates, counts -> counts.count == 0);
-          case CHANGED -> filter(candidates, counts -> counts.count != counts.countBefore);
+              firstSeenInRange(
+                  templateQuery, graph, candidates.filter(counts -> counts.count > 0).toList());
+          case VANISHED -> candidates.filter(counts -> counts.count == 0).toList();
+          case CHANGED -> candidates.filter(counts -> counts.count != counts.countBefore).toList();
         };
     var order =
         switch (view) {
@@ -196,48 +203,27 @@ public final class TemplateReport {
             .sorted(order.reversed().thenComparing(counts -> counts.id))
             .limit(limit)
             .toList();
-    return new Listing(selected.size(), toTemplates(templateQuery, first));
-  }
-
-  private interface CountsPredicate {
-    boolean test(TemplateCounts counts);
-  }
-
-  private static List<TemplateCounts> filter(
-      Collection<TemplateCounts> candidates, CountsPredicate countsPredicate) {
-    return candidates.stream().filter(countsPredicate::test).toList();
-  }
-
-  /** Returns the counts, added up by canonical template. */
-  private Collection<TemplateCounts> countsByCanonicalId(TemplateQuery templateQuery)
-      throws InterruptedException {
-    var counts = templates.counts(templateQuery);
-    var graph = links.loadCurrent(templateQuery.tenant());
-    var byCanonicalId = new HashMap<UUID, TemplateCounts>();
-    for (var count : counts) {
-      byCanonicalId.computeIfAbsent(graph.canonical(count.id()), TemplateCounts::new).add(count);
-    }
-    return byCanonicalId.values();
+    return new Listing(selected.size(), toTemplates(templateQuery, graph, first));
   }
 
   private List<TemplateCounts> firstSeenInRange(
-      TemplateQuery templateQuery, List<TemplateCounts> candidates) throws InterruptedException {
-    var ranges = activeRangesOf(templateQuery, membersOf(templateQuery, candidates));
-    return filter(
-        candidates,
-        counts -> {
-          var range = ranges.get(counts.id);
-          return range == null || range.from() >= templateQuery.minuteRange().from();
-        });
+      TemplateQuery templateQuery, TemplateMergeGraph graph, List<TemplateCounts> candidates)
+      throws InterruptedException {
+    var ranges = activeRangesOf(templateQuery, membersOf(graph, candidates));
+    return candidates.stream()
+        .filter(
+            counts -> {
+              var range = ranges.get(counts.id);
+              return range == null || range.from() >= templateQuery.minuteRange().from();
+            })
+        .toList();
   }
 
   /** Returns the templates and all templates merged into them, each with its canonical template. */
-  private Map<UUID, UUID> membersOf(
-      TemplateQuery templateQuery, Collection<TemplateCounts> candidates)
-      throws InterruptedException {
-    return links
-        .loadCurrent(templateQuery.tenant())
-        .membersOf(candidates.stream().map(counts -> counts.id).toList(), TemplateStats.MAX_COUNTS);
+  private static Map<UUID, UUID> membersOf(
+      TemplateMergeGraph graph, List<TemplateCounts> candidates) {
+    return graph.membersOf(
+        candidates.stream().map(counts -> counts.id).toList(), TemplateStats.MAX_COUNTS);
   }
 
   /** Returns the active minutes by canonical template. */
@@ -253,9 +239,10 @@ public final class TemplateReport {
     return ranges;
   }
 
-  private List<Template> toTemplates(TemplateQuery templateQuery, List<TemplateCounts> candidates)
+  private List<Template> toTemplates(
+      TemplateQuery templateQuery, TemplateMergeGraph graph, List<TemplateCounts> candidates)
       throws InterruptedException {
-    var ranges = activeRangesOf(templateQuery, membersOf(templateQuery, candidates));
+    var ranges = activeRangesOf(templateQuery, membersOf(graph, candidates));
     var ids = candidates.stream().map(counts -> counts.id).toList();
     var texts =
         dictionary.find(templateQuery.tenant(), EntryKind.TEMPLATE, ids).stream()

@@ -11,6 +11,8 @@ import dev.sluice.query.port.TemplateStats.ServiceActivity;
 import dev.sluice.query.port.TemplateStats.TemplateQuery;
 import dev.sluice.query.read.TemplateReport.Template;
 import dev.sluice.templates.dictionary.Dictionary;
+import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
+import dev.sluice.templates.dictionary.Dictionary.EntryKind;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -21,6 +23,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,16 +33,28 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use by many threads; all methods block.
  */
 public final class TemplateSummaries {
+  /**
+   * Maximum size of the cached texts in bytes, for texts with one byte per character; other texts
+   * take up to twice as much memory.
+   */
+  private static final long TEXT_CACHE_BYTES = 4 << 20;
+
   private final TemplateStats templates;
   private final TemplateLinkCache links;
-  private final TemplateTextCache texts;
+  private final LruCache<String> texts;
   private final NewestLogFinder newestLogFinder;
 
   public TemplateSummaries(
       TemplateStats templates, Dictionary dictionary, TemplateLinkCache links) {
     this.templates = templates;
     this.links = links;
-    texts = new TemplateTextCache(dictionary);
+    texts =
+        new LruCache<>(
+            TEXT_CACHE_BYTES,
+            String::length,
+            (tenant, ids) ->
+                dictionary.find(tenant, EntryKind.TEMPLATE, ids).stream()
+                    .collect(Collectors.toMap(DictionaryEntry::id, DictionaryEntry::text)));
     newestLogFinder = new NewestLogFinder(templates);
   }
 
@@ -141,7 +156,6 @@ public final class TemplateSummaries {
     }
   }
 
-  /** Returns the merge links of a tenant's templates. */
   private record BucketedCounts(BucketLayout layout, List<CountBucket> buckets) {}
 
   /** Queries the counts; with a single bucket if the counts of all buckets are too expensive. */

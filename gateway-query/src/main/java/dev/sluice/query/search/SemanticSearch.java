@@ -7,26 +7,21 @@ import dev.sluice.query.port.LogReader.StoredLog;
 import dev.sluice.query.port.TemplateStats.MinuteRange;
 import dev.sluice.query.port.TemplateStats.TemplateQuery;
 import dev.sluice.query.port.TemplateVectorStore;
-import dev.sluice.query.port.TemplateVectorStore.Candidate;
 import dev.sluice.query.read.AsyncTask;
 import dev.sluice.query.read.ConcurrencyLimitedReader;
 import dev.sluice.query.read.RefreshAheadCache;
 import dev.sluice.query.read.TemplateSummaries;
-import dev.sluice.query.read.TemplateSummaries.TemplateSummary;
+import dev.sluice.query.search.SearchQuery.Mode;
+import dev.sluice.query.search.SearchResult.Hit;
+import dev.sluice.query.search.TemplateScores.Ranked;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.EnumMap;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.function.LongSupplier;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,17 +32,6 @@ import org.jspecify.annotations.Nullable;
  * a record is meant to find that record. Safe for use by many threads; all methods block.
  */
 public final class SemanticSearch {
-  /**
-   * Maximum number of templates that are scored with their token vectors; the sentence vectors of
-   * all other templates are less similar to the query.
-   */
-  private static final int RERANK_LIMIT = 100;
-
-  /** Score of a template that contains all words; greater than every score by meaning. */
-  private static final double KEYWORD_BOOST = 20;
-
-  private static final double LITERAL_BOOST = 2 * KEYWORD_BOOST;
-
   /** Number of time buckets in the summary of a hit. */
   private static final int BUCKETS = 30;
 
@@ -65,9 +49,8 @@ public final class SemanticSearch {
   private final TemplateVectorStore vectors;
   private final TemplateSummaries summaries;
   private final ConcurrencyLimitedReader limiter;
-  private final SearchResources resources;
   private final EmbeddingStrategy strategy;
-  private final TemplateVectorCache vectorCache;
+  private final TemplateRanker ranker;
   private final RefreshAheadCache<String, Long> backlogs;
   private final RefreshAheadCache<String, Optional<Set<String>>> vocabularies;
 
@@ -85,12 +68,8 @@ public final class SemanticSearch {
     this.vectors = vectors;
     this.summaries = summaries;
     this.limiter = limiter;
-    this.resources = resources;
     strategy = new EmbeddingStrategy(embedder, Glossary.bundled());
-    vectorCache =
-        new TemplateVectorCache(
-            (tenant, ids) -> vectors.find(strategy.name(), tenant, ids),
-            resources.vectorCacheBytes());
+    ranker = new TemplateRanker(vectors, strategy, resources);
     backlogs =
         new RefreshAheadCache<>(
             BACKLOG_MAX_AGE, nanos, tenant -> vectors.backlog(strategy.name(), tenant));
@@ -105,138 +84,6 @@ public final class SemanticSearch {
    * @param vectorCacheBytes maximum size of the cached vectors in bytes
    */
   public record SearchResources(ExecutorService scoringExecutor, long vectorCacheBytes) {}
-
-  /** The search method. */
-  public enum Mode {
-    /** The combination of both other modes. */
-    HYBRID,
-    /** The search by meaning only. */
-    SEMANTIC,
-    /** The search by words, and by values in log records. */
-    KEYWORD
-  }
-
-  /** The reason for which a template matches. */
-  public enum MatchReason {
-    WORDS,
-    MEANING,
-    /** A log record of the template contains a value of the query. */
-    VALUE
-  }
-
-  /**
-   * A search query.
-   *
-   * @param text the text of the user; at most {@link #MAX_CHARACTERS}
-   * @param filter conditions on log records; only tenant, service, severities, time and attributes
-   *     of the record are supported
-   * @param offset number of best templates to skip, at least 0
-   * @param limit maximum number of templates and of log records, at least 1
-   * @param logsPerTemplate maximum number of log records per template, at least 1
-   */
-  public record SearchQuery(
-      String text, Mode mode, LogFilter filter, int offset, int limit, int logsPerTemplate) {
-    /** Maximum number of characters of a query. */
-    public static final int MAX_CHARACTERS = 1_000;
-
-    /** Maximum number of templates over all pages. */
-    public static final int MAX_RESULTS = 100;
-
-    /** Default number of templates of a page. */
-    public static final int DEFAULT_LIMIT = 10;
-
-    /** Maximum number of newest log records per template. */
-    public static final int MAX_LOGS_PER_TEMPLATE = 10;
-
-    /** The offset of the next page and the fingerprint of the query. */
-    private static final Pattern CURSOR = Pattern.compile("([0-9]{1,3})\\.([0-9a-f]{8})");
-
-    /**
-     * Returns a copy that continues at a cursor.
-     *
-     * @param cursor the result of {@link #nextCursor}
-     * @throws IllegalArgumentException when the cursor is invalid or belongs to another query
-     */
-    public SearchQuery after(String cursor) {
-      var parts = CURSOR.matcher(cursor);
-      if (!parts.matches()
-          || Integer.parseInt(parts.group(1)) > MAX_RESULTS
-          || !parts.group(2).equals(fingerprint())) {
-        throw new IllegalArgumentException("is not a cursor of this query");
-      }
-      return new SearchQuery(
-          text, mode, filter, Integer.parseInt(parts.group(1)), limit, logsPerTemplate);
-    }
-
-    /** Returns the cursor of the next page. */
-    public String nextCursor() {
-      return "%d.%s".formatted(offset + limit, fingerprint());
-    }
-
-    /**
-     * Returns the same fingerprint in every process: a hash of strings only, since the hash code of
-     * an enum constant differs between processes.
-     */
-    private String fingerprint() {
-      return "%08x".formatted((text + mode + filter).hashCode());
-    }
-  }
-
-  /**
-   * A page of results.
-   *
-   * @param hits templates, the best first
-   * @param startMinute the first minute of the first time bucket, the same for all hits
-   * @param bucketMinutes minutes in a bucket
-   * @param logs newest records that contain values of the query, or words that no template contains
-   * @param hasMore whether there are more templates
-   * @param backlog number of templates without vectors, which the search by meaning cannot find yet
-   * @param semanticUnavailableReason the reason for which the search by meaning failed; null when
-   *     it succeeded or was not requested
-   */
-  public record SearchResult(
-      List<Hit> hits,
-      long startMinute,
-      long bucketMinutes,
-      List<StoredLog> logs,
-      boolean hasMore,
-      long backlog,
-      @Nullable String semanticUnavailableReason) {
-    public SearchResult {
-      hits = List.copyOf(hits);
-      logs = List.copyOf(logs);
-    }
-  }
-
-  /**
-   * A template that matches.
-   *
-   * @param score the greater the better; comparable within one result only
-   */
-  public record Hit(TemplateSummary summary, double score, Set<MatchReason> reasons) {
-    public Hit {
-      reasons = Set.copyOf(reasons);
-    }
-  }
-
-  /**
-   * The score of a canonical template: for each reason the best score among its merged templates.
-   */
-  private static final class Score {
-    private final Map<MatchReason, Double> pointsByReason = new EnumMap<>(MatchReason.class);
-
-    void add(MatchReason reason, double value) {
-      pointsByReason.merge(reason, value, Math::max);
-    }
-
-    boolean hasAllWords() {
-      return pointsByReason.getOrDefault(MatchReason.WORDS, 0.0) >= KEYWORD_BOOST;
-    }
-
-    double total() {
-      return pointsByReason.values().stream().mapToDouble(Double::doubleValue).sum();
-    }
-  }
 
   /**
    * Searches templates and log records.
@@ -307,33 +154,39 @@ public final class SemanticSearch {
             filter.minSeverity(),
             minuteRange,
             matchingTemplates);
-    var scoresByTemplate = new HashMap<UUID, Score>();
+    var scores = new TemplateScores(summaries.mergeGraph(filter.tenant()));
     var query = embedding.query;
     var terms = parseTerms(searchQuery, query);
     var literalSearch = new LiteralLogSearch(filter, searchQuery.limit(), reader);
     List<StoredLog> logs;
     // Both searches run concurrently, since neither needs the result of the other.
     try (var found = AsyncTask.start(() -> findLiterals(terms, query == null, literalSearch))) {
-      if (query == null) {
-        scoreByKeywords(templateQuery, terms.words, scoresByTemplate);
-      } else {
-        scoreByMeaning(templateQuery, query, terms.words, scoresByTemplate);
+      if (query != null) {
+        ranker.scoreByMeaning(templateQuery, query, terms.words, scores);
+      } else if (!terms.words.isEmpty()) {
+        ranker.scoreByKeywords(templateQuery, terms.words, scores);
       }
       if (backlog > 0 && !terms.words.isEmpty()) {
-        scoreUnembeddedByKeywords(templateQuery, terms.words, query == null, scoresByTemplate);
+        ranker.scoreUnembeddedByKeywords(templateQuery, terms.words, query == null, scores);
       }
       logs = found.get();
     }
     if (terms.isKeywordsOnly()
-        && !anyTemplateHasAll(templateQuery.tenant(), terms.words, scoresByTemplate)) {
+        && !anyTextHasAll(filter.tenant(), terms.words, scores.withAllWords())) {
       logs =
           query == null
               ? literalSearch.findByWords(terms.words)
               : literalSearch.findByFewWords(terms.words);
     }
-    scoreByLiterals(templateQuery, logs, terms.values, scoresByTemplate);
+    LiteralLogSearch.templatesOf(logs, terms.values, ids -> summaries.texts(filter.tenant(), ids))
+        .forEach(scores::addLiteral);
     return assemble(
-        searchQuery, templateQuery, scoresByTemplate, logs, backlog, embedding.unavailableReason);
+        searchQuery,
+        templateQuery,
+        scores.best(SearchQuery.MAX_RESULTS),
+        logs,
+        backlog,
+        embedding.unavailableReason);
   }
 
   /**
@@ -373,90 +226,6 @@ public final class SemanticSearch {
     return literalSearch.findByValues(terms.values, keywords ? terms.words : List.of());
   }
 
-  private void scoreByMeaning(
-      TemplateQuery templateQuery,
-      EmbeddingStrategy.EmbeddedQuery query,
-      List<String> words,
-      Map<UUID, Score> scoresByTemplate)
-      throws InterruptedException {
-    var mergeGraph = summaries.mergeGraph(templateQuery.tenant());
-    // Twice the limit, since several candidates may have the same canonical template; the nearest
-    // of the candidates represents it.
-    var candidates =
-        vectors.nearest(
-            strategy.name(), templateQuery, query.sentenceVector(), words, 2 * RERANK_LIMIT);
-    var reranked = new LinkedHashMap<UUID, UUID>();
-    for (var each : candidates) {
-      var canonicalId = mergeGraph.canonical(each.id());
-      if (reranked.size() < RERANK_LIMIT || reranked.containsKey(canonicalId)) {
-        reranked.putIfAbsent(canonicalId, each.id());
-        if (each.matchesAllKeywords()) {
-          scoresByTemplate
-              .computeIfAbsent(canonicalId, _ -> new Score())
-              .add(MatchReason.WORDS, KEYWORD_BOOST);
-        }
-      }
-    }
-    var found = vectorCache.get(templateQuery.tenant(), reranked.values());
-    try (var scoring =
-        AsyncTask.of(resources.scoringExecutor.submit(() -> strategy.scores(query, found)))) {
-      var scores = scoring.get();
-      for (int i = 0; i < scores.length; i++) {
-        scoresByTemplate
-            .computeIfAbsent(mergeGraph.canonical(found.get(i).id()), _ -> new Score())
-            .add(MatchReason.MEANING, scores[i]);
-      }
-    }
-  }
-
-  private void scoreByKeywords(
-      TemplateQuery templateQuery, List<String> words, Map<UUID, Score> scoresByTemplate)
-      throws InterruptedException {
-    if (!words.isEmpty()) {
-      scoreByKeywords(
-          vectors.matchKeywords(strategy.name(), templateQuery, words, 2 * RERANK_LIMIT),
-          templateQuery,
-          words,
-          scoresByTemplate);
-    }
-  }
-
-  /**
-   * Adds keyword matches of templates without vectors, which the search by meaning cannot find yet.
-   *
-   * @param includePartial whether templates with only some of the words are added
-   */
-  private void scoreUnembeddedByKeywords(
-      TemplateQuery templateQuery,
-      List<String> words,
-      boolean includePartial,
-      Map<UUID, Score> scoresByTemplate)
-      throws InterruptedException {
-    var found =
-        vectors.matchKeywordsUnembedded(strategy.name(), templateQuery, words, 2 * RERANK_LIMIT);
-    scoreByKeywords(
-        found.stream().filter(each -> includePartial || each.matchesAllKeywords()).toList(),
-        templateQuery,
-        words,
-        scoresByTemplate);
-  }
-
-  private void scoreByKeywords(
-      List<Candidate> found,
-      TemplateQuery templateQuery,
-      List<String> words,
-      Map<UUID, Score> scoresByTemplate)
-      throws InterruptedException {
-    var mergeGraph = summaries.mergeGraph(templateQuery.tenant());
-    for (var each : found) {
-      scoresByTemplate
-          .computeIfAbsent(mergeGraph.canonical(each.id()), _ -> new Score())
-          .add(
-              MatchReason.WORDS,
-              each.matchesAllKeywords() ? KEYWORD_BOOST : each.score() / words.size());
-    }
-  }
-
   /**
    * Returns the words that occur in no template; empty when the vocabulary is too expensive to
    * load.
@@ -485,63 +254,38 @@ public final class SemanticSearch {
   }
 
   /**
-   * Whether the text of a template contains all of the words. A template can match all words by its
-   * sample record while its text lacks some of them; these words then are values in records.
+   * Whether the text of one of the templates contains all of the words. A template can match all
+   * words by its sample record while its text lacks some of them; these words then are values in
+   * records.
    */
-  private boolean anyTemplateHasAll(
-      String tenant, List<String> words, Map<UUID, Score> scoresByTemplate)
+  private boolean anyTextHasAll(String tenant, List<String> words, List<UUID> ids)
       throws InterruptedException {
-    var ids =
-        scoresByTemplate.entrySet().stream()
-            .filter(each -> each.getValue().hasAllWords())
-            .map(Map.Entry::getKey)
-            .toList();
     return !ids.isEmpty()
         && summaries.texts(tenant, ids).values().stream()
             .anyMatch(text -> TextNormalizer.words(text).containsAll(words));
   }
 
-  private void scoreByLiterals(
-      TemplateQuery templateQuery,
-      List<StoredLog> logs,
-      List<String> values,
-      Map<UUID, Score> scoresByTemplate)
-      throws InterruptedException {
-    for (var id :
-        LiteralLogSearch.templatesOf(
-            logs, values, ids -> summaries.texts(templateQuery.tenant(), ids))) {
-      scoresByTemplate.computeIfAbsent(id, _ -> new Score()).add(MatchReason.VALUE, LITERAL_BOOST);
-    }
-  }
-
   private SearchResult assemble(
       SearchQuery searchQuery,
       TemplateQuery templateQuery,
-      Map<UUID, Score> scoresByTemplate,
+      List<Ranked> ranked,
       List<StoredLog> logs,
       long backlog,
       @Nullable String unavailableReason)
       throws InterruptedException {
-    var order =
-        Comparator.comparingDouble((Map.Entry<UUID, Score> each) -> each.getValue().total())
-            .reversed()
-            .thenComparing(Map.Entry::getKey);
-    var ranked =
-        scoresByTemplate.entrySet().stream().sorted(order).limit(SearchQuery.MAX_RESULTS).toList();
     int end = Math.min(ranked.size(), searchQuery.offset() + searchQuery.limit());
     var page = ranked.subList(Math.min(searchQuery.offset(), end), end);
     var summarized =
         summaries.summarize(
             templateQuery,
             searchQuery.filter(),
-            page.stream().map(Map.Entry::getKey).toList(),
+            page.stream().map(Ranked::id).toList(),
             BUCKETS,
             searchQuery.logsPerTemplate());
     var hits = new ArrayList<Hit>();
     for (int i = 0; i < page.size(); i++) {
-      var score = page.get(i).getValue();
-      hits.add(
-          new Hit(summarized.summaries().get(i), score.total(), score.pointsByReason.keySet()));
+      var each = page.get(i);
+      hits.add(new Hit(summarized.summaries().get(i), each.score(), each.reasons()));
     }
     // The records are part of the first page only.
     var shown = searchQuery.offset() > 0 ? List.<StoredLog>of() : logs;

@@ -13,12 +13,12 @@ import dev.sluice.proto.v1.SearchResponse;
 import dev.sluice.proto.v1.TemplateHit;
 import dev.sluice.query.port.TemplateStats.MinuteRange;
 import dev.sluice.query.port.TemplateStats.SampleLog;
+import dev.sluice.query.search.SearchQuery;
+import dev.sluice.query.search.SearchQuery.Mode;
+import dev.sluice.query.search.SearchResult;
+import dev.sluice.query.search.SearchResult.Hit;
+import dev.sluice.query.search.SearchResult.MatchReason;
 import dev.sluice.query.search.SemanticSearch;
-import dev.sluice.query.search.SemanticSearch.Hit;
-import dev.sluice.query.search.SemanticSearch.MatchReason;
-import dev.sluice.query.search.SemanticSearch.Mode;
-import dev.sluice.query.search.SemanticSearch.SearchQuery;
-import dev.sluice.query.search.SemanticSearch.SearchResult;
 import io.grpc.StatusException;
 import io.grpc.stub.StreamObserver;
 
