@@ -25,6 +25,7 @@ import dev.sluice.testkit.InMemoryTemplateStats;
 import dev.sluice.testkit.InMemoryTemplateVectorStore;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -56,6 +57,7 @@ public record IngestFixture(
         new IngestService(
             spool,
             new UnavailableIdempotencyStore(),
+            (_, _) -> CompletableFuture.completedStage(List.of()),
             admission,
             limits,
             IngestService.RecordPolicy.ACCEPT_ALL,

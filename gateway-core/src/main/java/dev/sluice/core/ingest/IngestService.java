@@ -114,6 +114,8 @@ public final class IngestService {
   private final Queue<OtlpWalker> walkers = new ConcurrentLinkedQueue<>();
 
   /**
+   * @param deadLetterLookup the lookup of dead letters, for requests of level {@link
+   *     AckLevel#STORED}
    * @param admission the source of retry delays for rejected requests
    * @param recordPolicy the filter and the mirror of valid records
    * @param storedAckTimeout the maximum time that the response to a request of level {@link
@@ -122,6 +124,7 @@ public final class IngestService {
   public IngestService(
       Spool spool,
       IdempotencyStore idempotencyStore,
+      DeadLetterLookup deadLetterLookup,
       AdmissionController admission,
       Limits limits,
       RecordPolicy recordPolicy,
@@ -136,7 +139,7 @@ public final class IngestService {
     this.metrics = metrics;
     this.idempotencyStore = idempotencyStore;
     this.admission = admission;
-    this.storedAcks = new StoredAckTracker(spool, scheduler, storedAckTimeout);
+    this.storedAcks = new StoredAckTracker(spool, deadLetterLookup, scheduler, storedAckTimeout);
     this.batcher = new RequestBatcher(spool, new LogIdGenerator(clock), scheduler, batchLimits);
   }
 

@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 /** Test requests whose records are identified by their bodies, and the bodies of a batch. */
 final class IngestFixtures {
@@ -40,9 +41,30 @@ final class IngestFixtures {
       InstantSource clock,
       Scheduler scheduler,
       IngestMetrics meter) {
+    return ingestService(
+        spool,
+        (_, _) -> CompletableFuture.completedStage(List.of()),
+        limits,
+        recordPolicy,
+        batchLimits,
+        clock,
+        scheduler,
+        meter);
+  }
+
+  static IngestService ingestService(
+      Spool spool,
+      DeadLetterLookup deadLetterLookup,
+      Limits limits,
+      IngestService.RecordPolicy recordPolicy,
+      IngestService.BatchLimits batchLimits,
+      InstantSource clock,
+      Scheduler scheduler,
+      IngestMetrics meter) {
     return new IngestService(
         spool,
         new FakeIdempotencyStore(spool),
+        deadLetterLookup,
         new AdmissionController(spool, new MemoryBudget(1 << 20), 0, clock, scheduler, () -> 0),
         limits,
         recordPolicy,
