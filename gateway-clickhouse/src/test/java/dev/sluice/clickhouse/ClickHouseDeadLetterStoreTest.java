@@ -3,17 +3,24 @@ package dev.sluice.clickhouse;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.InstanceOfAssertFactories.type;
 
+import dev.sluice.core.delivery.DeadLetterReplayer;
+import dev.sluice.core.delivery.DeadLetterReplayer.ReplayResult;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.DeadLetterStore;
 import dev.sluice.core.port.DeadLetterStore.DeadLetterCounts;
+import dev.sluice.core.port.LogStore.DeliverySlice;
+import dev.sluice.core.port.LogStore.StoreResult;
+import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.SpoolConsumer.Delivery;
 import dev.sluice.core.port.WriteResult;
 import dev.sluice.testkit.DeadLetterStoreContract;
+import dev.sluice.testkit.InMemorySpool;
 import dev.sluice.testkit.LogBatches;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -129,5 +136,53 @@ class ClickHouseDeadLetterStoreTest extends DeadLetterStoreContract {
     return TestDatabase.query(
         "SELECT engine_full FROM system.tables"
             + " WHERE database = currentDatabase() AND name = 'log_dead_letters'");
+  }
+
+  /**
+   * A gateway is killed between the append of a replay and its completion, and the spool has
+   * forgotten the append before an operator repeats the replay.
+   */
+  @Test
+  void replay_repeatedAfterTheSpoolForgotTheAppend_isStoredOnce() throws Exception {
+    var log = LogBatches.of(1);
+    write(deadLetterStore, log);
+    var item = deadLetterStore.find(log.firstId()).orElseThrow();
+    deadLetterStore.startReplay(item.letter());
+    var spool = new InMemorySpool();
+    spool.append(item.letter().log(), AppendMode.POSSIBLE_DUPLICATE);
+    var first = spool.poll(Duration.ZERO).orElseThrow();
+    assertThat(logStore.store(DeliverySlice.of(first))).isEqualTo(new StoreResult.Stored());
+
+    var restarted = new InMemorySpool();
+    var open = deadLetterStore.find(log.firstId()).orElseThrow();
+    assertThat(open.replayStarted()).isTrue();
+    assertThat(new DeadLetterReplayer(restarted, deadLetterStore).replay(open, open.letter().log()))
+        .isEqualTo(new ReplayResult.Replayed());
+    for (var delivery : List.of(first, restarted.poll(Duration.ZERO).orElseThrow())) {
+      assertThat(logStore.store(DeliverySlice.of(delivery))).isEqualTo(new StoreResult.Stored());
+      assertThat(deadLetterStore.write(delivery, List.of())).isEqualTo(new WriteResult.Written());
+    }
+
+    assertThat(logStore.storedRecords()).isEqualTo(1);
+    assertThat(deadLetterStore.counts()).isEqualTo(DeadLetterCounts.NONE);
+    assertThat(restarted.recordCounts().accepted()).isZero();
+  }
+
+  @Test
+  void document_queries_countAndListTheDeadLetters() throws Exception {
+    var log = LogBatches.of(1);
+    assertThat(
+            deadLetterStore.write(
+                new Delivery("1-0", List.of(log), false),
+                List.of(new DeadLetter(log, "ClickHouse error 469", 469, Instant.now()))))
+        .isEqualTo(new WriteResult.Written());
+
+    var statements = OperationsDoc.statements("## Dead letters");
+
+    assertThat(TestDatabase.query(statements.get(0)))
+        .startsWith("default\tdead-lettered\t469\tClickHouse error 469\t1\t");
+    assertThat(TestDatabase.query(statements.get(1)))
+        .startsWith(log.firstId().toHex().toUpperCase(Locale.ROOT))
+        .endsWith("ClickHouse error 469\t" + log.otlp().length);
   }
 }

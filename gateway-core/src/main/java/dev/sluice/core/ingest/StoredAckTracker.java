@@ -8,6 +8,7 @@ import dev.sluice.core.port.Spool.Receipt;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.NavigableSet;
 import java.util.OptionalInt;
 import java.util.Queue;
 import java.util.TreeSet;
@@ -169,7 +170,7 @@ final class StoredAckTracker {
             });
   }
 
-  private static void completeAll(List<PendingAck> acks, TreeSet<LogId> deadLetters) {
+  private static void completeAll(List<PendingAck> acks, NavigableSet<LogId> deadLetters) {
     for (var ack : acks) {
       int count = deadLetters.subSet(ack.firstId(), true, ack.lastId(), true).size();
       ack.deadLetters().complete(OptionalInt.of(count));
