@@ -512,7 +512,7 @@ class GrpcMemoryTest {
     }
 
     @Override
-    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
+    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
       return CompletableFuture.completedFuture(new DeliveryStatus.Pending());
     }
 

@@ -31,6 +31,7 @@ import dev.sluice.testkit.InMemoryTemplateVectorStore;
 import io.grpc.ServerBuilder;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -73,6 +74,7 @@ public record IngestFixture(
         new IngestService(
             spool,
             new UnavailableIdempotencyStore(),
+            (_, _) -> CompletableFuture.completedStage(List.of()),
             admission,
             limits,
             IngestService.RecordPolicy.ACCEPT_ALL,

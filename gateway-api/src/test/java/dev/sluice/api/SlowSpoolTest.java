@@ -11,7 +11,6 @@ import dev.sluice.api.protocol.ProtocolRegistration.ProtocolPort;
 import dev.sluice.api.protocol.otlp.OtlpProtocol;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.domain.LogId;
 import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.Spool;
@@ -302,7 +301,7 @@ class SlowSpoolTest {
     }
 
     @Override
-    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
+    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
       return CompletableFuture.completedFuture(new DeliveryStatus.Pending());
     }
 

@@ -299,7 +299,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
         migrator.invalidate();
         yield new StoreResult.SchemaMismatch(message(e));
       }
-      case REJECTED -> new StoreResult.Rejected(message(e));
+      case REJECTED -> new StoreResult.Rejected(message(e), e.code());
     };
   }
 

@@ -18,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  *     several inserts
  * @param indexes the indexes of a new table
  * @param retention the time for which logs are kept, from their receipt; null for no limit
+ * @param deadLetterRetention the time for which dead letters are kept, from their last change; null
+ *     for no limit
  */
 public record ClickHouseSettings(
     String url,
@@ -28,7 +30,8 @@ public record ClickHouseSettings(
     Duration queryTimeout,
     int maxInsertBytes,
     Indexes indexes,
-    @Nullable Duration retention) {
+    @Nullable Duration retention,
+    @Nullable Duration deadLetterRetention) {
 
   /** The set of indexes, which determines the cost of an insert, of lookups and of text search. */
   public enum Indexes {
@@ -63,9 +66,13 @@ public record ClickHouseSettings(
       throw new IllegalArgumentException(
           "max-insert is " + maxInsertBytes + ", must be at least 1MB");
     }
-    if (retention != null && retention.toSeconds() < 1) {
-      throw new IllegalArgumentException(
-          "retention is " + retention + ", must be at least 1s or unset");
+    requireSecond("retention", retention);
+    requireSecond("dead-letter-retention", deadLetterRetention);
+  }
+
+  private static void requireSecond(String name, @Nullable Duration value) {
+    if (value != null && value.toSeconds() < 1) {
+      throw new IllegalArgumentException(name + " is " + value + ", must be at least 1s or unset");
     }
   }
 
@@ -80,6 +87,7 @@ public record ClickHouseSettings(
         Duration.ofSeconds(30),
         256 * MIB,
         Indexes.BODY,
+        null,
         null);
   }
 
@@ -94,7 +102,8 @@ public record ClickHouseSettings(
         queryTimeout,
         maxInsertBytes,
         indexes,
-        retention);
+        retention,
+        deadLetterRetention);
   }
 
   /** Returns a copy with another retention. */
@@ -108,12 +117,29 @@ public record ClickHouseSettings(
         queryTimeout,
         maxInsertBytes,
         indexes,
-        retention);
+        retention,
+        deadLetterRetention);
+  }
+
+  /** Returns a copy with another retention of dead letters. */
+  public ClickHouseSettings withDeadLetterRetention(@Nullable Duration deadLetterRetention) {
+    return new ClickHouseSettings(
+        url,
+        user,
+        password,
+        database,
+        insertTimeout,
+        queryTimeout,
+        maxInsertBytes,
+        indexes,
+        retention,
+        deadLetterRetention);
   }
 
   @Override
   public String toString() {
-    return "ClickHouseSettings[url=%s, user=%s, database=%s, indexes=%s, retention=%s]"
-        .formatted(url, user, database, indexes, retention);
+    return ("ClickHouseSettings[url=%s, user=%s, database=%s, indexes=%s, retention=%s,"
+            + " deadLetterRetention=%s]")
+        .formatted(url, user, database, indexes, retention, deadLetterRetention);
   }
 }

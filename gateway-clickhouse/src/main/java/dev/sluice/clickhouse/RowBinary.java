@@ -3,8 +3,12 @@ package dev.sluice.clickhouse;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.clickhouse.ClickHouseDictionary.WritePosition;
+import dev.sluice.core.domain.DeadLetter;
+import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
+import dev.sluice.core.domain.ReplayId;
 import dev.sluice.core.domain.Severity;
+import dev.sluice.core.port.DeadLetterStore.DeadLetterItem;
 import dev.sluice.query.port.LogReader.HistogramBucket;
 import dev.sluice.query.port.LogReader.StoredLog;
 import dev.sluice.query.port.LogReader.TimeExtent;
@@ -25,7 +29,9 @@ import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -110,6 +116,48 @@ final class RowBinary {
       buckets.add(new HistogramBucket(originNanos + current * widthNanos, count, severities));
     }
     return buckets;
+  }
+
+  /** Reads open dead letters. */
+  static List<DeadLetterItem> readDeadLetters(InputStream in) throws IOException {
+    var rows = new RowBinary(in);
+    var items = new ArrayList<DeadLetterItem>();
+    for (int first; (first = rows.in.read()) >= 0; ) {
+      var id = rows.id(first);
+      var tenant = rows.string();
+      long receivedNanos = rows.int64();
+      var deadLetteredAt = Instant.ofEpochSecond(0, rows.int64());
+      var reason = rows.string();
+      int code = (int) rows.uint32();
+      var otlp = rows.binary();
+      int expandedBytes = (int) rows.uint32();
+      long version = rows.uint32();
+      var log =
+          new LogBatch(
+              ReplayId.of(id, 1 + ClickHouseDeadLetterStore.replays(version)),
+              tenant,
+              receivedNanos,
+              id,
+              1,
+              expandedBytes,
+              new BitSet(0),
+              otlp);
+      items.add(
+          new DeadLetterItem(
+              new DeadLetter(log, reason, code, deadLetteredAt),
+              ClickHouseDeadLetterStore.isReplaying(version)));
+    }
+    return items;
+  }
+
+  /** Reads pairs of log id and version. */
+  static Map<LogId, Long> readVersions(InputStream in) throws IOException {
+    var rows = new RowBinary(in);
+    var versions = new HashMap<LogId, Long>();
+    for (int first; (first = rows.in.read()) >= 0; ) {
+      versions.put(rows.id(first), rows.uint32());
+    }
+    return versions;
   }
 
   /** Reads a single number. */

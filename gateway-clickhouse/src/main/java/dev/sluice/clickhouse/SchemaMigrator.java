@@ -48,7 +48,8 @@ final class SchemaMigrator {
           "V7__counts_by_fixed_keys.sql",
           "V8__cheaper_merges.sql",
           "V9__newest_of_templates.sql",
-          "V10__newest_of_one_log.sql");
+          "V10__newest_of_one_log.sql",
+          "V11__dead_letters.sql");
 
   private static final String KNOWS_MARKER = "-- KNOWS ";
   private static final int ACCESS_DENIED = 497;
@@ -131,12 +132,12 @@ final class SchemaMigrator {
             SELECT
               countIf(table = 'otel_logs'
                 AND name IN ('Id', 'EventName', 'ReceivedTimestamp', 'ResourceId')) = 4
-              AND uniqExact(table) = 9
+              AND uniqExact(table) = 10
             FROM system.columns
             WHERE database = currentDatabase() AND table IN ('otel_logs', 'log_templates',
               'log_texts', 'log_template_counts', 'log_template_counts_view',
               'log_template_times', 'log_template_times_view',
-              'log_template_newest', 'log_template_newest_view')""")
+              'log_template_newest', 'log_template_newest_view', 'log_dead_letters')""")
         == 1;
   }
 
@@ -148,6 +149,7 @@ final class SchemaMigrator {
     var retention = settings.retention();
     applyRetention("otel_logs", "ReceivedTimestamp", retention);
     applyRetention("log_template_newest", "WrittenAt", retention);
+    applyRetention("log_dead_letters", "ChangedAt", settings.deadLetterRetention());
     applyRetention(
         "log_texts", "LastSeen", retention == null ? null : retention.plus(TEXT_RETENTION_MARGIN));
   }

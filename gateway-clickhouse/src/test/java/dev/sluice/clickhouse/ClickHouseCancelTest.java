@@ -64,7 +64,8 @@ final class ClickHouseCancelTest {
             Duration.ofSeconds(1),
             defaults.maxInsertBytes(),
             defaults.indexes(),
-            defaults.retention());
+            defaults.retention(),
+            null);
     try (var store = new ClickHouseLogStore(settings)) {
       store.migrate();
       TestDatabase.execute(

@@ -111,6 +111,7 @@ final class ClickHouseExactlyOnceTest {
             defaults.queryTimeout(),
             1 << 20,
             defaults.indexes(),
+            null,
             null);
     var many = LogBatches.list(10, 2_000);
     try (var store = new ClickHouseLogStore(small)) {

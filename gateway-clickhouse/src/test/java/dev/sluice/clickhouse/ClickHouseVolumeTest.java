@@ -87,6 +87,7 @@ final class ClickHouseVolumeTest {
             defaults.queryTimeout(),
             1 << 20,
             defaults.indexes(),
+            null,
             null);
     var batches = LogBatches.list(10, 2_000);
 

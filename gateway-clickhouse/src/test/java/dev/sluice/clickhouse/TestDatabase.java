@@ -31,6 +31,7 @@ final class TestDatabase {
     client.execute("DROP TABLE IF EXISTS log_template_counts SYNC");
     client.execute("DROP TABLE IF EXISTS log_template_vectors_3 SYNC");
     client.execute("DROP TABLE IF EXISTS log_template_vectors_384 SYNC");
+    client.execute("DROP TABLE IF EXISTS log_dead_letters SYNC");
     client.execute("DROP TABLE IF EXISTS log_templates SYNC");
     client.execute("DROP TABLE IF EXISTS log_texts SYNC");
     client.execute("DROP TABLE IF EXISTS otel_logs SYNC");

@@ -3,10 +3,10 @@ package dev.sluice.redis;
 import static dev.sluice.redis.Script.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.domain.LogId;
+import dev.sluice.core.domain.ReplayId;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.DeadLetterQueue;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.SpoolConsumer;
@@ -37,6 +37,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.ObjLongConsumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,7 +57,7 @@ import org.jspecify.annotations.Nullable;
  *       appends. Append ids are deleted when entries are acknowledged, so that a full Redis frees
  *       their memory too.
  *   <li>{@code keys} and {@code keys:age}: the idempotency keys.
- *   <li>{@code dead}: the dead letters.
+ *   <li>{@code dead}: dead letters of an earlier release, see {@link #moveDeadLetters}.
  * </ul>
  *
  * <p>An append whose outcome is unknown is sent again unchanged, to the same shard, which
@@ -79,8 +80,6 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
    * @param instance the name of this process among the consumers of the group, without braces;
    *     stable across restarts where possible, so that its pending deliveries resume immediately
    * @param deliveryLimits the size limits of one delivery
-   * @param deadLetters maximum number of dead letters in each shard, at least 1; a delivery that
-   *     would exceed it stays in the spool
    * @param consumerIdleTimeout idle time after which a consumer counts as dead and other consumers
    *     claim its entries, at least 1 ms; longer than the store needs for any delivery
    * @param commandTimeout maximum time for one reply of Redis, at least 1 ms
@@ -93,7 +92,6 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
       String group,
       String instance,
       SpoolConsumer.DeliveryLimits deliveryLimits,
-      int deadLetters,
       Duration consumerIdleTimeout,
       Duration commandTimeout,
       AppendSettings appendSettings) {
@@ -101,9 +99,6 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
     public RedisSpoolSettings {
       if (shards < 1) {
         throw new IllegalArgumentException("shards is " + shards + ", must be positive");
-      }
-      if (deadLetters < 1) {
-        throw new IllegalArgumentException("dead-letters is " + deadLetters + ", must be positive");
       }
       requireName("prefix", prefix);
       requireName("group", group);
@@ -127,7 +122,6 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
           "sluice",
           instance,
           SpoolConsumer.DeliveryLimits.DEFAULT,
-          100_000,
           Duration.ofMinutes(2),
           Duration.ofSeconds(5),
           AppendSettings.DEFAULT);
@@ -149,7 +143,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
     /** Omits the URL, which may contain a password. */
     @Override
     public String toString() {
-      return ("RedisSpoolSettings[shards=%d, prefix=%s, group=%s, instance=%s, %s, deadLetters=%d,"
+      return ("RedisSpoolSettings[shards=%d, prefix=%s, group=%s, instance=%s, %s,"
               + " consumerIdleTimeout=%s, commandTimeout=%s, %s]")
           .formatted(
               shards,
@@ -157,7 +151,6 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
               group,
               instance,
               deliveryLimits,
-              deadLetters,
               consumerIdleTimeout,
               commandTimeout,
               appendSettings);
@@ -216,9 +209,6 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   private static final int MAX_QUEUED_COMMANDS = 10_000;
   private static final Duration RETRY_DELAY = Duration.ofMillis(100);
 
-  /** A dead letter has a later id than its entry, except after a backward step of the clock. */
-  private static final Duration MAX_CLOCK_STEP = Duration.ofHours(1);
-
   private static final List<String> TRANSIENT_ERRORS =
       List.of("LOADING", "READONLY", "MASTERDOWN", "BUSY", "CLUSTERDOWN", "TRYAGAIN");
 
@@ -244,6 +234,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   private final RedisConnection queryConnection;
 
   private final RedisIdempotencyStore idempotencyStore;
+  private final DeadLetterMover deadLetterMover;
 
   /**
    * Whether Redis rejected the last append because its memory is full. Between two appends the
@@ -273,6 +264,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
     this.queryConnection = new RedisConnection(client, uri);
     this.idempotencyStore =
         new RedisIdempotencyStore(settings, shards, this::retryUntilOutcomeKnown);
+    this.deadLetterMover = new DeadLetterMover(settings, shards, new RedisConnection(client, uri));
   }
 
   private static ClientOptions options() {
@@ -314,7 +306,11 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
     arguments.add(number(batch.day().toEpochDay()));
     arguments.add(number(batch.records()));
     arguments.add(LogBatchCodec.encode(batch));
-    arguments.add(number(mode == AppendMode.POSSIBLE_DUPLICATE ? 1 : 0));
+    arguments.add(
+        number(
+            ReplayId.isReplay(batch.appendId())
+                ? 2
+                : mode == AppendMode.POSSIBLE_DUPLICATE ? 1 : 0));
     arguments.addAll(claim);
     byte[][] redisKeys = {
       shard.stream(),
@@ -430,9 +426,16 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
         settings, shards.get(shard), worker, new RedisConnection(client, uri));
   }
 
-  /** Returns the dead letters of all shards, with their own connection, opened at the first use. */
-  public DeadLetterQueue deadLetters() {
-    return new RedisDeadLetterQueue(settings, shards, new RedisConnection(client, uri));
+  /**
+   * Moves the dead letters that an earlier release kept in Redis, and deletes those that are
+   * written. Blocks.
+   *
+   * @param writer writes dead letters to their new place, and returns whether all are written
+   * @return whether every dead letter that this release can decode is moved
+   * @throws RuntimeException when Redis is unreachable
+   */
+  public boolean moveDeadLetters(Predicate<List<DeadLetter>> writer) {
+    return deadLetterMover.move(writer);
   }
 
   @Override
@@ -446,61 +449,34 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   }
 
   @Override
-  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId firstId, int records) {
+  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
     if (receipt.shard() < 0 || receipt.shard() >= shards.size()) {
       return CompletableFuture.completedStage(
           new DeliveryStatus.Unknown("shard " + receipt.shard() + " does not exist"));
     }
-    byte[] entry = receipt.entryId().getBytes(UTF_8);
-    long since = Math.max(0, StreamEntryId.of(entry).millis() - MAX_CLOCK_STEP.toMillis());
-    return statusOf(
-            shards.get(receipt.shard()),
-            0,
-            new StreamEntryId(since, 0).text(),
-            entry,
-            firstId.toHex().getBytes(UTF_8),
-            firstId.plus(records - 1).toHex().getBytes(UTF_8))
+    byte[][] stream = {shards.get(receipt.shard()).stream()};
+    return queryConnection
+        .<Long>send(
+            settings.commandTimeout(),
+            redis ->
+                Script.STATUS.run(
+                    redis,
+                    stream,
+                    receipt.entryId().getBytes(UTF_8),
+                    settings.group().getBytes(UTF_8)))
+        .thenApply(RedisSpool::toDeliveryStatus)
         .exceptionally(
             failure ->
                 new DeliveryStatus.Unknown(
                     RedisConnection.reason(failure, settings.commandTimeout())));
   }
 
-  private CompletableFuture<DeliveryStatus> statusOf(
-      ShardKeys shard,
-      int deadLettersBefore,
-      byte[] from,
-      byte[] entry,
-      byte[] firstId,
-      byte[] lastId) {
-    return queryConnection
-        .<List<Object>>send(
-            settings.commandTimeout(),
-            redis ->
-                Script.STATUS.run(
-                    redis,
-                    new byte[][] {shard.stream(), shard.dead()},
-                    entry,
-                    firstId,
-                    lastId,
-                    from,
-                    settings.group().getBytes(UTF_8)))
-        .thenCompose(
-            reply -> {
-              long state = (Long) reply.get(0);
-              int deadLetters = deadLettersBefore + Math.toIntExact((Long) reply.get(1));
-              byte[] next = (byte[]) reply.get(2);
-              if (state == 2 && next.length > 0) {
-                return statusOf(shard, deadLetters, next, entry, firstId, lastId);
-              }
-              DeliveryStatus status =
-                  state == 1
-                      ? new DeliveryStatus.Pending()
-                      : state == 2
-                          ? new DeliveryStatus.Delivered(deadLetters)
-                          : new DeliveryStatus.Unknown("Redis has lost entries");
-              return CompletableFuture.completedFuture(status);
-            });
+  private static DeliveryStatus toDeliveryStatus(Long reply) {
+    return reply == 1
+        ? new DeliveryStatus.Pending()
+        : reply == 2
+            ? new DeliveryStatus.Delivered()
+            : new DeliveryStatus.Unknown("Redis has lost entries");
   }
 
   /** Record counts of one shard or of all shards: not yet delivered, and delivered. */
@@ -573,11 +549,11 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
       countByDay(
           shard.stream(),
           0,
-          (day, n) -> days.merge(day, new RecordCounts(0, n, 0, 0, 0), RecordCounts::plus));
+          (day, n) -> days.merge(day, new RecordCounts(0, n, 0), RecordCounts::plus));
       countByDay(
           shard.dead(),
           1,
-          (day, n) -> days.merge(day, new RecordCounts(0, 0, n, 0, 0), RecordCounts::plus));
+          (day, n) -> days.merge(day, new RecordCounts(0, n, 0), RecordCounts::plus));
     }
     return new TreeMap<>(days.tailMap(from));
   }
@@ -624,8 +600,9 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
     var day = dayOf(name);
     long n = Long.parseLong(new String(count, UTF_8));
     switch (name.substring(0, colon)) {
-      case "accepted" -> days.merge(day, new RecordCounts(n, 0, 0, 0, 0), RecordCounts::plus);
-      case "purged" -> days.merge(day, new RecordCounts(0, 0, 0, n, 0), RecordCounts::plus);
+      case "accepted" -> days.merge(day, new RecordCounts(n, 0, 0), RecordCounts::plus);
+      // purged in an earlier release, whose purged records are nowhere else
+      case "purged" -> days.merge(day, new RecordCounts(-n, 0, 0), RecordCounts::plus);
       default -> {} // a field of a later release
     }
   }

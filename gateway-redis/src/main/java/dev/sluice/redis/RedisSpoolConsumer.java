@@ -5,7 +5,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.stream.Collectors.toSet;
 
 import dev.sluice.core.delivery.DeliveryAccumulator;
-import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.SpoolConsumer;
 import io.lettuce.core.Consumer;
@@ -394,7 +393,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     var id = entry.id();
     if (entry.encodedBatch() == null) {
       // the entry was deleted from the stream by another client: remove it from the pending list
-      boolean _ = ackEntries(List.of(id), 0, List.of());
+      ackEntries(List.of(id), 0);
       return null;
     }
     if (skippedIds.contains(id)) {
@@ -456,31 +455,22 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
   }
 
   @Override
-  public boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
+  public void ack(Delivery delivery) {
     if (openDelivery == null || !openDelivery.delivery().token().equals(delivery.token())) {
       throw new IllegalArgumentException("delivery " + delivery.token() + " is not open");
     }
-    boolean acked =
-        deadLetters.size() <= settings.deadLetters() // more are certain to exceed the maximum
-            && ackEntries(openDelivery.ids(), delivery.records(), deadLetters);
-    if (acked) {
-      openDelivery = null;
-    }
-    return acked;
+    ackEntries(openDelivery.ids(), delivery.records());
+    openDelivery = null;
   }
 
-  private boolean ackEntries(List<StreamEntryId> ids, long records, List<DeadLetter> deadLetters) {
+  private void ackEntries(List<StreamEntryId> ids, long records) {
     var arguments = new ArrayList<byte[]>();
     arguments.add(group);
     arguments.add(number(records));
-    arguments.add(number(settings.deadLetters()));
     arguments.add(number(settings.appendSettings().dedupRetention().toMillis()));
     arguments.add(number(RedisSpool.MAX_EXTENDED_DEDUP_APPENDS));
-    arguments.add(number(ids.size()));
     ids.forEach(id -> arguments.add(id.text()));
-    deadLetters.forEach(
-        deadLetter -> arguments.addAll(RedisDeadLetterQueue.toArguments(deadLetter)));
-    Long acked =
+    Long _ =
         connection.callUninterruptibly(
             settings.commandTimeout(),
             redis ->
@@ -489,12 +479,10 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
                     new byte[][] {
                       shardKeys.stream(),
                       shardKeys.ledger(),
-                      shardKeys.dead(),
                       shardKeys.appends(),
                       shardKeys.appendEntries()
                     },
                     arguments.toArray(byte[][]::new)));
-    return acked == 1;
   }
 
   private boolean markDelivery(long deliveryId, List<StreamEntryId> ids)

@@ -1,20 +1,14 @@
--- Acknowledges and deletes entries, counts their records and adds their dead letters, in one atomic
--- step. Then forgets append ids whose retention has ended.
--- KEYS: stream, ledger, dead letters, append ids by age, entry ids by append id.
--- ARGV: group, records, maximum number of dead letters, retention of append ids in milliseconds,
--- maximum number of append ids with an extended retention, number of entry ids, the entry ids, then
--- for each dead letter: id of the log, receive day, reason, time, encoded batch.
--- Returns 1; or 0, with nothing done, when the dead letters would exceed their maximum number.
+-- Acknowledges and deletes entries and counts their records, in one atomic step. Then forgets append
+-- ids whose retention has ended.
+-- KEYS: stream, ledger, append ids by age, entry ids by append id.
+-- ARGV: group, records, retention of append ids in milliseconds, maximum number of append ids with
+-- an extended retention, the entry ids.
+-- Returns the number of acknowledged and deleted entries.
 --
 -- XACK and XDEL come first: Redis does not reject them when its memory is full, and does not reject
 -- the later writes of a script that has already written. So a full Redis drains.
-local first = 7
-local count = tonumber(ARGV[6])
-local last = first + count - 1
-local dead_letters = (#ARGV - last) / 5
-if dead_letters > 0 and redis.call('XLEN', KEYS[3]) + dead_letters > tonumber(ARGV[3]) then
-  return 0
-end
+local first, last = 5, #ARGV
+local count = last - first + 1
 local removed = 0
 for from = first, last, 1000 do -- unpack is limited to a few thousand values
   local to = math.min(from + 999, last)
@@ -22,17 +16,13 @@ for from = first, last, 1000 do -- unpack is limited to a few thousand values
   removed = removed + redis.call('XDEL', KEYS[1], unpack(ARGV, from, to))
 end
 if removed == 0 then
-  return 1 -- another consumer has acknowledged these entries, with the same dead letters
+  return 0 -- another consumer has acknowledged these entries
 end
 redis.call('HINCRBY', KEYS[2], 'settled', ARGV[2])
 if redis.call('XLEN', KEYS[1]) == 0 then
   -- The stream is empty, so the backlog is zero. The counts can differ by entries that an operator
   -- deleted or that another release counted.
   redis.call('HSET', KEYS[2], 'appended', redis.call('HGET', KEYS[2], 'settled'))
-end
-for i = last + 1, #ARGV, 5 do
-  redis.call('XADD', KEYS[3], '*', 'i', ARGV[i], 'd', ARGV[i + 1], 'r', ARGV[i + 2],
-    'a', ARGV[i + 3], 'e', ARGV[i + 4])
 end
 
 -- The retention of append ids is extended while there are few append ids:
@@ -45,8 +35,8 @@ end
 -- delivery looks the records up in the store.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local before = now - ARGV[4]
-if redis.call('ZCARD', KEYS[4]) <= tonumber(ARGV[5]) then
+local before = now - ARGV[3]
+if redis.call('ZCARD', KEYS[3]) <= tonumber(ARGV[4]) then
   local activity = redis.call('HMGET', KEYS[2], 'last', 'quiet')
   local paused = not activity[1] or now - activity[1] > 10000
     or activity[2] and before < tonumber(activity[2])
@@ -63,11 +53,11 @@ end
 -- accumulation shrinks, and few enough that other commands do not wait long.
 for _ = 1, math.ceil(count / 500) do
   local old = redis.call(
-    'ZRANGEBYSCORE', KEYS[4], '-inf', '(' .. string.format('%.0f', before), 'LIMIT', 0, 1000)
+    'ZRANGEBYSCORE', KEYS[3], '-inf', '(' .. string.format('%.0f', before), 'LIMIT', 0, 1000)
   if #old == 0 then
     break
   end
-  redis.call('HDEL', KEYS[5], unpack(old))
-  redis.call('ZREM', KEYS[4], unpack(old))
+  redis.call('HDEL', KEYS[4], unpack(old))
+  redis.call('ZREM', KEYS[3], unpack(old))
 end
-return 1
+return removed

@@ -4,8 +4,9 @@
 -- KEYS: stream, ledger, append ids by age, entry ids by append id, idempotency keys, idempotency
 -- keys by age.
 -- ARGV: append id, receive day in days since 1970, records, encoded batch, 1 when the batch may
--- have been appended to another spool or be in the store already, else 0; then for an append under
--- a claim: key, owner.
+-- have been appended to another spool or be in the store already, 2 when it is a replay, which may
+-- be in the store too and is counted as accepted already, else 0; then for an append under a claim:
+-- key, owner.
 -- Returns the entry's id, or nil when the claim no longer belongs to the owner.
 local appended = redis.call('HGET', KEYS[4], ARGV[1])
 if appended then
@@ -27,12 +28,14 @@ end
 -- When memory is full, Redis rejects the first write of a script and no later write. XADD is the
 -- first write, so that a rejected append leaves no count and no append id.
 local fields = { 'n', ARGV[3], 'd', ARGV[2], 'e', ARGV[4] }
-if ARGV[5] == '1' then
+if ARGV[5] ~= '0' then
   fields[7], fields[8] = 'a', '1'
 end
 local id = redis.call('XADD', KEYS[1], '*', unpack(fields))
 local now = id:match('^%d+')
-redis.call('HINCRBY', KEYS[2], 'accepted:' .. ARGV[2], ARGV[3])
+if ARGV[5] ~= '2' then
+  redis.call('HINCRBY', KEYS[2], 'accepted:' .. ARGV[2], ARGV[3])
+end
 redis.call('HINCRBY', KEYS[2], 'appended', ARGV[3])
 redis.call('HSET', KEYS[4], ARGV[1], id)
 redis.call('ZADD', KEYS[3], now, ARGV[1])

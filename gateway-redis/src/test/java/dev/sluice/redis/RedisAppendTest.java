@@ -52,7 +52,6 @@ class RedisAppendTest {
             "sluice",
             "one",
             SpoolConsumer.DeliveryLimits.DEFAULT,
-            100,
             Duration.ofMinutes(2),
             commandTimeout,
             new RedisSpool.AppendSettings(replicas, appendTimeout, 1_000, Duration.ofHours(1))),
@@ -75,7 +74,7 @@ class RedisAppendTest {
 
     assertThat(proxy.droppedResponses()).isEqualTo(1);
     assertThat(keys.streamLength()).isEqualTo(2);
-    assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(3, 3, 0, 0, 0));
+    assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(3, 3, 0));
     assertThat(
             keys.redis().xrange(keys.stream(), Range.create(receipt.entryId(), receipt.entryId())))
         .hasSize(1);
@@ -94,8 +93,7 @@ class RedisAppendTest {
     long accepted = appends.stream().filter(a -> a.join() instanceof AppendResult.Accepted).count();
     assertThat(accepted).isPositive(); // appends that were not sent are unavailable
     assertThat(keys.streamLength()).isEqualTo(1 + accepted);
-    assertThat(spool.recordCounts())
-        .isEqualTo(new RecordCounts(1 + accepted, 1 + accepted, 0, 0, 0));
+    assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(1 + accepted, 1 + accepted, 0));
   }
 
   @Test
@@ -347,33 +345,15 @@ class RedisAppendTest {
   }
 
   @Test
-  void statusOf_someAreDeadLetters_countsThem() {
-    var batch = LogBatches.of(10);
-    var receipt = accepted(append(spool, batch));
-    var other = LogBatches.of(100);
-    for (int i = 0; i < 100; i++) {
-      deadLetter(other.firstId().plus(i).toHex(), 1);
-    }
-    deadLetter(batch.firstId().toHex(), 1);
-    deadLetter(batch.firstId().plus(9).toHex(), 1);
-    deadLetter(batch.firstId().plus(10).toHex(), 1);
-    assertThat(statusOf(receipt, batch)).isEqualTo(new DeliveryStatus.Pending());
-
-    keys.redis().xdel(keys.stream(), receipt.entryId());
-
-    assertThat(statusOf(receipt, batch)).isEqualTo(new DeliveryStatus.Delivered(2));
-  }
-
-  @Test
   void statusOf_redisHasLostTheStream_isUnknown() {
     var batch = LogBatches.of(10);
     var receipt = accepted(append(spool, batch));
     keys.redis().del(keys.stream());
-    assertThat(statusOf(receipt, batch)).isInstanceOf(DeliveryStatus.Unknown.class);
+    assertThat(statusOf(receipt)).isInstanceOf(DeliveryStatus.Unknown.class);
 
     keys.redis().xadd(keys.stream(), idBefore(receipt), Map.of(bytes("n"), bytes("1")));
 
-    assertThat(statusOf(receipt, batch)).isInstanceOf(DeliveryStatus.Unknown.class);
+    assertThat(statusOf(receipt)).isInstanceOf(DeliveryStatus.Unknown.class);
   }
 
   private static XAddArgs idBefore(Receipt receipt) {
@@ -386,12 +366,11 @@ class RedisAppendTest {
     proxy.refuseConnections();
     proxy.resetConnections();
 
-    assertThat(statusOf(new Receipt(0, "1-0"), LogBatches.of(1)))
-        .isInstanceOf(DeliveryStatus.Unknown.class);
+    assertThat(statusOf(new Receipt(0, "1-0"))).isInstanceOf(DeliveryStatus.Unknown.class);
   }
 
   @Test
-  void recordCounts_deadPurgedAndOlderEntries_areByDay() {
+  void recordCounts_deadLettersOfAnEarlierReleaseAndOlderEntries_areByDay() {
     var day = LocalDate.of(2026, 3, 1);
     deadLetter("00", day.toEpochDay());
     deadLetter("01", day.toEpochDay());
@@ -406,11 +385,7 @@ class RedisAppendTest {
 
     assertThat(spool.recordCounts(LocalDate.EPOCH))
         .isEqualTo(
-            Map.of(
-                day,
-                new RecordCounts(0, 0, 2, 7, 0),
-                day.plusDays(1),
-                new RecordCounts(0, 5, 0, 0, 0)));
+            Map.of(day, new RecordCounts(-7, 2, 0), day.plusDays(1), new RecordCounts(0, 5, 0)));
     assertThat(spool.recordCounts(day.plusDays(1)).keySet()).isEqualTo(Set.of(day.plusDays(1)));
   }
 
@@ -451,7 +426,7 @@ class RedisAppendTest {
       append(spool, batch);
     }
 
-    assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(150, 150, 0, 0, 0));
+    assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(150, 150, 0));
   }
 
   private void deadLetter(String identity, long day) {
@@ -471,12 +446,12 @@ class RedisAppendTest {
                 new byte[100]));
   }
 
-  private static DeliveryStatus statusOf(RedisSpool spool, Receipt receipt, LogBatch batch) {
-    return spool.statusOf(receipt, batch.firstId(), batch.records()).toCompletableFuture().join();
+  private static DeliveryStatus statusOf(RedisSpool spool, Receipt receipt) {
+    return spool.statusOf(receipt).toCompletableFuture().join();
   }
 
-  private DeliveryStatus statusOf(Receipt receipt, LogBatch batch) {
-    return statusOf(spool, receipt, batch);
+  private DeliveryStatus statusOf(Receipt receipt) {
+    return statusOf(spool, receipt);
   }
 
   private static SpoolStatus spoolStatus(RedisSpool spool) {

@@ -61,9 +61,8 @@ class RedisFailoverTest {
     primary = keys.spool(keys.settings(DELIVERY_LIMITS));
     failover =
         new FailoverSpool(
-            new FailoverSpool.SpoolTarget(
-                "Redis", primary, primary, primary, primary.deadLetters()),
-            new FailoverSpool.SpoolTarget("the fallback", fallback, fallback, fallback, fallback),
+            new FailoverSpool.SpoolTarget("Redis", primary, primary, primary),
+            new FailoverSpool.SpoolTarget("the fallback", fallback, fallback, fallback),
             fallback,
             new FailoverSpool.FailoverSettings(
                 Duration.ofMillis(500),

@@ -33,7 +33,6 @@ class RedisIdempotencyStoreTest extends IdempotencyStoreContract {
         "sluice",
         "one",
         SpoolConsumer.DeliveryLimits.DEFAULT,
-        100,
         Duration.ofMinutes(2),
         RedisTestKeys.COMMAND_TIMEOUT,
         new RedisSpool.AppendSettings(0, Duration.ofSeconds(10), MAX_KEYS, Duration.ofHours(1)));

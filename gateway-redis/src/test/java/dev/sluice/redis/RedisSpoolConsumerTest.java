@@ -5,7 +5,6 @@ import static dev.sluice.testkit.SpoolContract.assertSameBatches;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.Spool.RecordCounts;
@@ -78,7 +77,7 @@ class RedisSpoolConsumerTest {
             .toList();
     appends.forEach(append -> assertThat(append.join()).isInstanceOf(AppendResult.Accepted.class));
     var consumer = large.newConsumer(0);
-    assertThat(large.recordCounts()).isEqualTo(new RecordCounts(10_000, 10_000, 0, 0, 0));
+    assertThat(large.recordCounts()).isEqualTo(new RecordCounts(10_000, 10_000, 0));
 
     var delivery = consumer.poll(TIMEOUT).orElseThrow();
     consumer.ack(delivery);
@@ -366,7 +365,6 @@ class RedisSpoolConsumerTest {
     append(LogBatches.list(3, 300));
     var slow = spoolOf("slow", Duration.ofMinutes(2)).newConsumer(0);
     var claimant = spoolOf("claimant", IDLE_TIMEOUT).newConsumer(0);
-    var deadLetters = List.of(new DeadLetter(LogBatches.of(1), "no", Instant.EPOCH));
 
     var first = slow.poll(TIMEOUT).orElseThrow();
     var claimed = awaitDelivery(claimant);
@@ -374,9 +372,8 @@ class RedisSpoolConsumerTest {
     assertThat(claimed.token()).isEqualTo(first.token());
     assertThat(claimed.redelivered()).isTrue();
     assertSameBatches(claimed.batches(), first.batches());
-    assertThat(slow.ack(first, deadLetters)).isTrue();
-    assertThat(claimant.ack(claimed, deadLetters)).isTrue();
-    assertThat(spool.deadLetters().capacity().used()).isEqualTo(1);
+    slow.ack(first);
+    claimant.ack(claimed);
     assertThat(keys.redis().hget(keys.ledger(), bytes("settled"))).isEqualTo(bytes("900"));
     assertThat(keys.streamLength()).isZero();
     assertThat(slow.poll(SHORT_TIMEOUT)).isEmpty();
@@ -760,7 +757,7 @@ class RedisSpoolConsumerTest {
     spoolConsumer.ack(delivery);
 
     keys.redis().scriptFlush();
-    assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(2, 0, 0, 0, 0));
+    assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(2, 0, 0));
     keys.redis().scriptFlush();
     assertThat(spool.depth().entries()).isZero();
   }
@@ -777,7 +774,6 @@ class RedisSpoolConsumerTest {
                 settings.group(),
                 settings.instance(),
                 LIMITS,
-                settings.deadLetters(),
                 settings.consumerIdleTimeout(),
                 settings.commandTimeout(),
                 settings.appendSettings()),
@@ -789,7 +785,7 @@ class RedisSpoolConsumerTest {
       assertThat(three.append(batch).toCompletableFuture().join()).isEqualTo(first);
     }
 
-    assertThat(three.recordCounts()).isEqualTo(new RecordCounts(180, 180, 0, 0, 0));
+    assertThat(three.recordCounts()).isEqualTo(new RecordCounts(180, 180, 0));
     assertThat(three.depth().entries()).isEqualTo(90);
     int batches = 0;
     for (int shard = 0; shard < 3; shard++) {

@@ -21,7 +21,6 @@ class RedisSpoolSettingsTest {
                 "sluice",
                 "one",
                 new SpoolConsumer.DeliveryLimits(500_000, 134_217_728, Duration.ofSeconds(1)),
-                100_000,
                 Duration.ofMinutes(2),
                 Duration.ofSeconds(5),
                 new RedisSpool.AppendSettings(
@@ -33,7 +32,6 @@ class RedisSpoolSettingsTest {
     var minute = Duration.ofMinutes(1);
 
     assertRejected("shards", () -> settings(URL, 0, "p", "one", minute, minute));
-    assertRejected("dead-letters", () -> withDeadLetters(0));
     assertRejected("prefix", () -> settings(URL, 1, "{p}", "one", minute, minute));
     assertRejected("instance", () -> settings(URL, 1, "p", " ", minute, minute));
     assertRejected(
@@ -64,23 +62,8 @@ class RedisSpoolSettingsTest {
         "sluice",
         instance,
         SpoolConsumer.DeliveryLimits.DEFAULT,
-        1,
         consumerIdleTimeout,
         commandTimeout,
-        RedisSpool.AppendSettings.DEFAULT);
-  }
-
-  private static RedisSpool.RedisSpoolSettings withDeadLetters(int deadLetters) {
-    return new RedisSpool.RedisSpoolSettings(
-        URL,
-        1,
-        "p",
-        "sluice",
-        "one",
-        SpoolConsumer.DeliveryLimits.DEFAULT,
-        deadLetters,
-        Duration.ofMinutes(1),
-        Duration.ofMinutes(1),
         RedisSpool.AppendSettings.DEFAULT);
   }
 

@@ -46,7 +46,6 @@ final class RedisTestKeys implements AutoCloseable {
         "sluice",
         instance,
         deliveryLimits,
-        3,
         consumerIdleTimeout,
         COMMAND_TIMEOUT,
         RedisSpool.AppendSettings.DEFAULT);

@@ -2,11 +2,9 @@ package dev.sluice.testkit;
 
 import static java.util.stream.Collectors.joining;
 
-import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.domain.LogId;
+import dev.sluice.core.domain.ReplayId;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.DeadLetterQueue;
 import dev.sluice.core.port.FallbackSpoolConsumer;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
@@ -34,14 +32,14 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A spool of one shard in memory, which is also its own {@link SpoolConsumer}, {@link Backlog} and
- * {@link DeadLetterQueue}. A poll returns pending entries immediately; it does not linger.
+ * A spool of one shard in memory, which is also its own {@link SpoolConsumer} and {@link Backlog}.
+ * A poll returns pending entries immediately; it does not linger.
  *
  * <p>{@link #setUnavailable} makes it full or unreachable. Thread-safe; all state is guarded by
  * {@code lock}.
  */
 public final class InMemorySpool
-    implements Spool, IdempotencyStore, FallbackSpoolConsumer, Backlog, DeadLetterQueue {
+    implements Spool, IdempotencyStore, FallbackSpoolConsumer, Backlog {
   /**
    * An appended batch.
    *
@@ -71,8 +69,6 @@ public final class InMemorySpool
   private final Deque<Entry> unconfirmed = new ArrayDeque<>();
 
   private final List<Entry> skipped = new ArrayList<>();
-  private final SortedMap<Long, DeadLetter> storedDeadLetters = new TreeMap<>();
-  private final long maxDeadLetters;
   private List<Entry> inFlight = List.of();
   private @Nullable Delivery currentDelivery;
   private AppendResult.@Nullable Unavailable unavailable;
@@ -83,17 +79,14 @@ public final class InMemorySpool
 
   private long lastEntryId;
   private long ackedRecords;
-  private long lastReplayId;
-  private long lastDeadLetterId;
   private final Map<UUID, Receipt> receipts = new HashMap<>();
   private final SortedMap<LocalDate, RecordCounts> acceptedByDay = new TreeMap<>();
-  private final SortedMap<LocalDate, RecordCounts> purgedByDay = new TreeMap<>();
   private final Map<TenantKey, ClaimState> keys = new HashMap<>();
   private final Map<UUID, IdempotencyKey> keysByAppendId = new HashMap<>();
 
   /** Creates a spool without limits, with the system clock. */
   public InMemorySpool() {
-    this(Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE, InstantSource.system());
+    this(Long.MAX_VALUE, Long.MAX_VALUE, InstantSource.system());
   }
 
   /**
@@ -101,13 +94,11 @@ public final class InMemorySpool
    *
    * @param maxRecords the maximum number of log records in one delivery
    * @param maxBytes the maximum number of bytes in one delivery, as they are held in memory
-   * @param maxDeadLetters the maximum number of stored dead letters
    * @param clock the clock for the age of entries
    */
-  public InMemorySpool(long maxRecords, long maxBytes, long maxDeadLetters, InstantSource clock) {
+  public InMemorySpool(long maxRecords, long maxBytes, InstantSource clock) {
     this.maxRecords = maxRecords;
     this.maxBytes = maxBytes;
-    this.maxDeadLetters = maxDeadLetters;
     this.clock = clock;
   }
 
@@ -141,12 +132,19 @@ public final class InMemorySpool
     pending.add(
         new Entry(
             lastEntryId, clock.instant(), batch, appendMode == AppendMode.POSSIBLE_DUPLICATE));
-    acceptedByDay.merge(
-        batch.day(), new RecordCounts(batch.records(), 0, 0, 0, 0), RecordCounts::plus);
+    countAccepted(batch, 1);
     var receipt = new Receipt(0, Long.toString(lastEntryId));
     receipts.put(batch.appendId(), receipt);
     notEmpty.signalAll();
     return new AppendResult.Accepted(receipt);
+  }
+
+  /** Adds the records of a batch to the accepted records, unless it is a replay. */
+  private void countAccepted(LogBatch batch, int sign) {
+    if (!ReplayId.isReplay(batch.appendId())) {
+      acceptedByDay.merge(
+          batch.day(), new RecordCounts(sign * batch.records(), 0, 0), RecordCounts::plus);
+    }
   }
 
   @Override
@@ -241,7 +239,7 @@ public final class InMemorySpool
   }
 
   @Override
-  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
+  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
     lock.lock();
     try {
       if (!receipts.containsValue(receipt)) {
@@ -250,21 +248,10 @@ public final class InMemorySpool
       long entry = Long.parseLong(receipt.entryId());
       boolean isPending = unackedEntries().anyMatch(e -> e.id() == entry);
       return CompletableFuture.completedStage(
-          isPending
-              ? new DeliveryStatus.Pending()
-              : new DeliveryStatus.Delivered(countDeadLetters(first, records)));
+          isPending ? new DeliveryStatus.Pending() : new DeliveryStatus.Delivered());
     } finally {
       lock.unlock();
     }
-  }
-
-  private int countDeadLetters(LogId first, int records) {
-    var end = first.plus(records);
-    return (int)
-        storedDeadLetters.values().stream()
-            .map(letter -> letter.log().firstId())
-            .filter(id -> id.compareTo(first) >= 0 && id.compareTo(end) < 0)
-            .count();
   }
 
   @Override
@@ -287,20 +274,13 @@ public final class InMemorySpool
     lock.lock();
     try {
       var days = new TreeMap<>(acceptedByDay);
-      purgedByDay.forEach((day, recordCounts) -> days.merge(day, recordCounts, RecordCounts::plus));
       unackedEntries()
           .forEach(
               e ->
                   days.merge(
                       e.batch().day(),
-                      new RecordCounts(0, e.batch().records(), 0, 0, 0),
+                      new RecordCounts(0, e.batch().records(), 0),
                       RecordCounts::plus));
-      storedDeadLetters
-          .values()
-          .forEach(
-              letter ->
-                  days.merge(
-                      letter.log().day(), new RecordCounts(0, 0, 1, 0, 0), RecordCounts::plus));
       return new TreeMap<>(days.tailMap(from));
     } finally {
       lock.unlock();
@@ -473,21 +453,15 @@ public final class InMemorySpool
   }
 
   @Override
-  public boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
+  public void ack(Delivery delivery) {
     lock.lock();
     try {
       if (currentDelivery == null || !currentDelivery.token().equals(delivery.token())) {
         throw new IllegalArgumentException("delivery " + delivery.token() + " is not in flight");
       }
-      if (!deadLetters.isEmpty()
-          && storedDeadLetters.size() + deadLetters.size() > maxDeadLetters) {
-        return false;
-      }
-      deadLetters.forEach(letter -> storedDeadLetters.put(++lastDeadLetterId, letter));
       ackedRecords += delivery.records();
       currentDelivery = null;
       inFlight = List.of();
-      return true;
     } finally {
       lock.unlock();
     }
@@ -500,12 +474,7 @@ public final class InMemorySpool
       if (currentDelivery == null || !currentDelivery.token().equals(delivery.token())) {
         throw new IllegalArgumentException("delivery " + delivery.token() + " is not in flight");
       }
-      inFlight.forEach(
-          e ->
-              acceptedByDay.merge(
-                  e.batch().day(),
-                  new RecordCounts(-e.batch().records(), 0, 0, 0, 0),
-                  RecordCounts::plus));
+      inFlight.forEach(e -> countAccepted(e.batch(), -1));
       currentDelivery = null;
       inFlight = List.of();
     } finally {
@@ -518,85 +487,6 @@ public final class InMemorySpool
     lock.lock();
     try {
       return Optional.ofNullable(keysByAppendId.get(appendId));
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  @Override
-  public List<DeadLetterItem> list(@Nullable String after, int limit) {
-    lock.lock();
-    try {
-      return storedDeadLetters
-          .tailMap(after == null ? 0 : Long.parseLong(after) + 1)
-          .entrySet()
-          .stream()
-          .limit(limit)
-          .map(letter -> new DeadLetterItem(Long.toString(letter.getKey()), letter.getValue()))
-          .toList();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  @Override
-  public Optional<DeadLetterItem> find(String id) {
-    lock.lock();
-    try {
-      return Optional.ofNullable(storedDeadLetters.get(parseId(id)))
-          .map(letter -> new DeadLetterItem(id, letter));
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  @Override
-  public boolean replay(String id, LogBatch log) {
-    lock.lock();
-    try {
-      var letter = storedDeadLetters.get(parseId(id));
-      if (letter == null) {
-        return false;
-      }
-      if (log.records() != 1
-          || !log.firstId().equals(letter.log().firstId())
-          || !log.day().equals(letter.log().day())) {
-        throw new IllegalArgumentException("dead letter " + id + " has a different log");
-      }
-      storedDeadLetters.remove(parseId(id));
-      pending.add(new Entry(--lastReplayId, clock.instant(), log, false));
-      notEmpty.signalAll();
-      return true;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  @Override
-  public boolean purge(String id) {
-    lock.lock();
-    try {
-      var letter = storedDeadLetters.remove(parseId(id));
-      if (letter == null) {
-        return false;
-      }
-      purgedByDay.merge(letter.log().day(), new RecordCounts(0, 0, 0, 1, 0), RecordCounts::plus);
-      return true;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** Returns the numeric id, or zero for an invalid id; no dead letter has the id zero. */
-  private static long parseId(String id) {
-    return id.matches("[0-9]{1,18}") ? Long.parseLong(id) : 0;
-  }
-
-  @Override
-  public Capacity capacity() {
-    lock.lock();
-    try {
-      return new Capacity(storedDeadLetters.size(), maxDeadLetters);
     } finally {
       lock.unlock();
     }

@@ -72,8 +72,8 @@ final class FailoverSpoolTest {
       Duration probeInterval,
       boolean delivers) {
     return new FailoverSpool(
-        new FailoverSpool.SpoolTarget("Redis", primary, primary, primarySpool, primarySpool),
-        new FailoverSpool.SpoolTarget("the log", fallback, fallback, fallback, fallback),
+        new FailoverSpool.SpoolTarget("Redis", primary, primary, primarySpool),
+        new FailoverSpool.SpoolTarget("the log", fallback, fallback, fallback),
         fallback,
         new FailoverSpool.FailoverSettings(
             primaryTimeout, probeInterval, delivers, MAX_KEYS, RETENTION, LONGEST_INSERT),
@@ -106,7 +106,7 @@ final class FailoverSpoolTest {
     }
 
     assertThat(primarySpool.recordCounts()).isEqualTo(RecordCounts.NONE);
-    assertThat(fallback.recordCounts()).isEqualTo(new RecordCounts(6, 6, 0, 0, 0));
+    assertThat(fallback.recordCounts()).isEqualTo(new RecordCounts(6, 6, 0));
     assertThat(failover.failoverStatus().reason()).isEqualTo("primary is full");
   }
 
@@ -262,7 +262,7 @@ final class FailoverSpoolTest {
     recoverPrimary();
 
     await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
-    assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(100, 100, 0, 0, 0));
+    assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(100, 100, 0));
     var delivery = primarySpool.poll(Duration.ZERO).orElseThrow();
     assertThat(ids(delivery)).isEqualTo(batches.stream().map(LogBatch::appendId).toList());
     assertThat(consumer.poll(SHORT_TIMEOUT)).isEmpty();
@@ -281,7 +281,7 @@ final class FailoverSpoolTest {
     recoverPrimary();
 
     await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
-    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(3, 3, 0, 0, 0));
+    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(3, 3, 0));
   }
 
   @Test
@@ -305,8 +305,8 @@ final class FailoverSpoolTest {
     recoverPrimary();
 
     await().until(() -> fallback.recordCounts().inFlight() == 0);
-    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(10, 10, 0, 0, 0));
-    assertThat(fallback.recordCounts()).isEqualTo(new RecordCounts(2, 0, 0, 0, 0));
+    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(10, 10, 0));
+    assertThat(fallback.recordCounts()).isEqualTo(new RecordCounts(2, 0, 0));
   }
 
   @Test
@@ -372,8 +372,8 @@ final class FailoverSpoolTest {
       await().until(() -> fallback.recordCounts().inFlight() == 0);
       assertThat(next.fallbackConsumer().poll(SHORT_TIMEOUT)).isEmpty();
     }
-    assertThat(fallback.recordCounts()).isEqualTo(new RecordCounts(5, 0, 0, 0, 0));
-    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(2, 2, 0, 0, 0));
+    assertThat(fallback.recordCounts()).isEqualTo(new RecordCounts(5, 0, 0));
+    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(2, 2, 0));
   }
 
   @Test
@@ -458,14 +458,14 @@ final class FailoverSpoolTest {
     primary.setBehavior(Behavior.UNAVAILABLE);
     var batch = LogBatches.of(5);
     var receipt = receipt(append(batch));
-    assertThat(statusOf(receipt, batch)).isEqualTo(new DeliveryStatus.Pending());
+    assertThat(statusOf(receipt)).isEqualTo(new DeliveryStatus.Pending());
     recoverPrimary();
     await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
-    assertThat(statusOf(receipt, batch)).isEqualTo(new DeliveryStatus.Pending());
+    assertThat(statusOf(receipt)).isEqualTo(new DeliveryStatus.Pending());
 
     primarySpool.ack(primarySpool.poll(Duration.ZERO).orElseThrow());
 
-    assertThat(statusOf(receipt, batch)).isEqualTo(new DeliveryStatus.Delivered(0));
+    assertThat(statusOf(receipt)).isEqualTo(new DeliveryStatus.Delivered());
   }
 
   @Test
@@ -516,7 +516,7 @@ final class FailoverSpoolTest {
     assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
     recoverPrimary();
     await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
-    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(4, 4, 0, 0, 0));
+    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(4, 4, 0));
     assertThat(primarySpool.claim(KEY).toCompletableFuture().join())
         .isEqualTo(new ClaimResult.Completed());
   }
@@ -533,7 +533,7 @@ final class FailoverSpoolTest {
     recoverPrimary();
 
     await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
-    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(4, 4, 0, 0, 0));
+    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(4, 4, 0));
     assertThat(primarySpool.claim(KEY).toCompletableFuture().join())
         .isEqualTo(new ClaimResult.Completed());
   }
@@ -701,11 +701,8 @@ final class FailoverSpoolTest {
     stage.toCompletableFuture().join();
   }
 
-  private DeliveryStatus statusOf(Receipt receipt, LogBatch batch) {
-    return failover
-        .statusOf(receipt, batch.firstId(), batch.records())
-        .toCompletableFuture()
-        .join();
+  private DeliveryStatus statusOf(Receipt receipt) {
+    return failover.statusOf(receipt).toCompletableFuture().join();
   }
 
   private static Receipt receipt(CompletableFuture<AppendResult> appended) {

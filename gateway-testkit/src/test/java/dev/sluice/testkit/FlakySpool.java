@@ -1,7 +1,6 @@
 package dev.sluice.testkit;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
 import java.time.Duration;
@@ -87,8 +86,8 @@ final class FlakySpool implements Spool, IdempotencyStore {
   }
 
   @Override
-  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
-    return spool.statusOf(receipt, first, records);
+  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
+    return spool.statusOf(receipt);
   }
 
   @Override

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 class InMemoryIdempotencyStoreTest extends IdempotencyStoreContract {
   Instant now = Instant.EPOCH;
-  final InMemorySpool spool = new InMemorySpool(1_000, 1 << 20, 100, () -> now);
+  final InMemorySpool spool = new InMemorySpool(1_000, 1 << 20, () -> now);
 
   @Override
   protected IdempotencyStore idempotencyStore() {

@@ -11,7 +11,7 @@ import java.time.InstantSource;
 import org.junit.jupiter.api.Test;
 
 class InMemorySpoolTest extends SpoolContract {
-  final InMemorySpool spool = new InMemorySpool(MAX_RECORDS, MAX_BYTES, 10, InstantSource.system());
+  final InMemorySpool spool = new InMemorySpool(MAX_RECORDS, MAX_BYTES, InstantSource.system());
 
   @Override
   protected Spool spool() {
@@ -37,7 +37,7 @@ class InMemorySpoolTest extends SpoolContract {
 
     assertThat(refused).isEqualTo(unavailable);
     assertThat(spool.unavailableReason()).contains("full");
-    assertThat(spool.recordCounts()).isEqualTo(new Spool.RecordCounts(0, 0, 0, 0, 0));
+    assertThat(spool.recordCounts()).isEqualTo(new Spool.RecordCounts(0, 0, 0));
 
     spool.setUnavailable(null);
 

@@ -1,8 +1,7 @@
 package dev.sluice.wal;
 
-import dev.sluice.core.domain.DeadLetter;
-import dev.sluice.core.domain.LogId;
-import dev.sluice.core.port.DeadLetterQueue;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.ReplayId;
 import dev.sluice.core.port.Spool.DeliveryStatus;
 import dev.sluice.core.port.Spool.RecordCounts;
 import java.time.LocalDate;
@@ -22,12 +21,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The state of the WAL that is not in its frames: the acknowledged position, the open delivery,
- * skipped and quarantined frames, dead letters, used idempotency keys, and record counts. A change
- * that must survive a restart is written as a {@link JournalEvent} before it is applied.
+ * skipped and quarantined frames, used idempotency keys, and record counts. A change that must
+ * survive a restart is written as a {@link JournalEvent} before it is applied.
  *
  * <p>The counts of a day are independent of each other: accepted records are counted when a frame
- * is written, in-flight records from the frames after the acknowledged position, dead letters from
- * the dead letter table. So a loss of records shows as a difference between the counts.
+ * is written, in-flight records from the frames after the acknowledged position. So a loss of
+ * records shows as a difference between the counts.
  *
  * <p>Safe for use by many threads; no method blocks.
  */
@@ -37,7 +36,7 @@ final class ConsumerState {
   /** Maximum number of idempotency keys in one line of a snapshot. */
   private static final int KEYS_PER_LINE = 1_000;
 
-  private final DeadLetterTable deadLetterTable;
+  private final OldDeadLetters oldDeadLetters = new OldDeadLetters();
   private final IdempotencyKeyTable idempotencyKeyTable;
 
   private boolean initialized;
@@ -52,11 +51,7 @@ final class ConsumerState {
   private final TreeMap<FramePosition, JournalEvent.FrameQuarantined> quarantinedFrames =
       new TreeMap<>();
 
-  /** Ids of replayed dead letters by the append id of the replay, until it is acknowledged. */
-  private final Map<UUID, Long> replays = new HashMap<>();
-
   private final UnackedCounts unackedCounts = new UnackedCounts();
-  private final TreeMap<LocalDate, Long> purgedByDay = new TreeMap<>();
   private final TreeMap<LocalDate, Long> acceptedByDay = new TreeMap<>();
 
   /** The last frame in {@link #acceptedByDay}. */
@@ -65,8 +60,7 @@ final class ConsumerState {
   /** The values of {@link #acceptedByDay} that the journal contains. */
   private Map<LocalDate, Long> journaledAccepted = Map.of();
 
-  ConsumerState(DeadLetterTable deadLetterTable, IdempotencyKeyTable idempotencyKeyTable) {
-    this.deadLetterTable = deadLetterTable;
+  ConsumerState(IdempotencyKeyTable idempotencyKeyTable) {
     this.idempotencyKeyTable = idempotencyKeyTable;
   }
 
@@ -79,14 +73,14 @@ final class ConsumerState {
         countedPosition = snapshot.counted();
         ackedRecords = snapshot.records();
         countsCompleteSince = snapshot.since();
-        deadLetterTable.advanceLastId(snapshot.letters());
+        oldDeadLetters.advanceLastId(snapshot.letters());
         openDelivery = null;
       }
       case JournalEvent.DeliveryStarted started -> openDelivery = started;
       case JournalEvent.DeliveryAcked acked -> apply(acked);
       case JournalEvent.FrameSkipped skipped -> {
         skippedFrames.put(skipped.position(), skipped);
-        removeReplayed(skipped.append());
+        oldDeadLetters.removeReplayed(skipped.append());
       }
       case JournalEvent.DeliverySuspended suspended -> {
         suspended.frames().forEach(this::apply);
@@ -97,12 +91,10 @@ final class ConsumerState {
         quarantinedFrames.put(quarantined.position(), quarantined);
         skippedFrames.remove(quarantined.position());
       }
-      case JournalEvent.DeadLettersPurged purged -> {
-        purged.letters().forEach(deadLetterTable::remove);
-        purged.days().forEach((day, count) -> purgedByDay.merge(day, count, Long::sum));
-      }
-      case JournalEvent.ReplayStarted started -> replays.put(started.append(), started.letter());
-      case JournalEvent.ReplayCompleted completed -> removeReplayed(completed.append());
+      case JournalEvent.DeadLettersPurged purged -> oldDeadLetters.remove(purged);
+      case JournalEvent.ReplayStarted started -> oldDeadLetters.startReplay(started);
+      case JournalEvent.ReplayCompleted completed ->
+          oldDeadLetters.removeReplayed(completed.append());
     }
   }
 
@@ -117,18 +109,11 @@ final class ConsumerState {
       openDelivery = null;
     }
     ackedRecords += acked.records();
-    acked.letters().forEach(deadLetterTable::put);
+    acked.letters().forEach(oldDeadLetters::put);
     acked.keys().forEach(idempotencyKeyTable::complete);
     for (var append : acked.replayed()) {
-      removeReplayed(append);
-      replays.remove(append);
-    }
-  }
-
-  private void removeReplayed(@Nullable UUID append) {
-    var deadLetterId = append == null ? null : replays.get(append);
-    if (deadLetterId != null) {
-      deadLetterTable.remove(deadLetterId);
+      oldDeadLetters.removeReplayed(append);
+      oldDeadLetters.forgetReplay(append);
     }
   }
 
@@ -161,14 +146,13 @@ final class ConsumerState {
    */
   synchronized void count(
       FramePosition position, @Nullable UUID append, LocalDate day, int records) {
-    boolean replayed = append != null && replays.containsKey(append);
     if (isAfter(position, countedPosition)) {
-      if (!replayed) {
+      if (!isReplay(append)) {
         acceptedByDay.merge(day, (long) records, Long::sum);
       }
       countedPosition = position;
     }
-    removeReplayed(append);
+    oldDeadLetters.removeReplayed(append);
     if (isAfter(position, ackedPosition)
         && !skippedFrames.containsKey(position)
         && !quarantinedFrames.containsKey(position)) {
@@ -184,7 +168,7 @@ final class ConsumerState {
    */
   synchronized void dropMissing(Set<FramePosition> missing, Set<UUID> appends) {
     missing.forEach(skippedFrames::remove);
-    replays.keySet().retainAll(appends);
+    oldDeadLetters.retainReplays(appends);
   }
 
   synchronized List<JournalEvent.FrameSkipped> skippedFrames() {
@@ -219,9 +203,14 @@ final class ConsumerState {
         .orElse(null);
   }
 
-  /** Whether the append replays a dead letter. */
-  synchronized boolean isReplay(UUID append) {
-    return replays.containsKey(append);
+  /** Whether the append replays a dead letter, whose record is counted as accepted already. */
+  private boolean isReplay(@Nullable UUID append) {
+    return append != null && ReplayId.isReplay(append) || oldDeadLetters.isReplay(append);
+  }
+
+  /** Whether the append replays a dead letter of an earlier release. */
+  synchronized boolean isOldReplay(UUID append) {
+    return oldDeadLetters.isReplay(append);
   }
 
   synchronized JournalEvent.@Nullable DeliveryStarted openDelivery() {
@@ -255,16 +244,9 @@ final class ConsumerState {
    * Returns the event that acknowledges a delivery, without applying it.
    *
    * @param drained whether the other spool has all entries of the delivery
-   * @return null when the dead letters exceed the capacity
    */
-  synchronized JournalEvent.@Nullable DeliveryAcked ackEvent(
-      FramePosition last,
-      List<PositionedEntry> entries,
-      List<DeadLetter> deadLetters,
-      boolean drained) {
-    if (!deadLetterTable.hasCapacityFor(deadLetters)) {
-      return null;
-    }
+  synchronized JournalEvent.DeliveryAcked ackEvent(
+      FramePosition last, List<PositionedEntry> entries, boolean drained) {
     var completedKeys = new ArrayList<JournalEvent.CompletedKey>();
     var replayed = new ArrayList<UUID>();
     var totals = new TreeMap<>(acceptedByDay);
@@ -275,11 +257,11 @@ final class ConsumerState {
         completedKeys.add(
             IdempotencyKeyTable.completedKey(entry.entry().key(), batch.receivedNanos()));
       }
-      if (replays.containsKey(batch.appendId())) {
+      if (oldDeadLetters.isReplay(batch.appendId())) {
         replayed.add(batch.appendId());
       }
       if (drained) {
-        totals.merge(batch.day(), (long) -batch.records(), Long::sum);
+        totals.merge(batch.day(), -acceptedRecords(batch), Long::sum);
       } else {
         records += batch.records();
       }
@@ -288,13 +270,7 @@ final class ConsumerState {
         .entrySet()
         .removeIf(total -> total.getValue().equals(journaledAccepted.get(total.getKey())));
     return new JournalEvent.DeliveryAcked(
-        last,
-        records,
-        deadLetterTable.toEntries(deadLetters),
-        completedKeys,
-        replayed,
-        totals,
-        countedPosition);
+        last, records, List.of(), completedKeys, replayed, totals, countedPosition);
   }
 
   /**
@@ -310,7 +286,7 @@ final class ConsumerState {
     for (var entry : entries) {
       var batch = entry.entry().batch();
       if (drained) {
-        acceptedByDay.merge(batch.day(), (long) -batch.records(), Long::sum);
+        acceptedByDay.merge(batch.day(), -acceptedRecords(batch), Long::sum);
       }
       if (!skippedFrames.containsKey(entry.position())) {
         removeUnacked(entry.position(), batch.day(), batch.records());
@@ -318,6 +294,11 @@ final class ConsumerState {
     }
     apply(acked);
     return ackedPosition == null ? 0 : unackedCounts.dropBefore(ackedPosition);
+  }
+
+  /** Returns the number of records that {@link #count} has counted as accepted. */
+  private long acceptedRecords(LogBatch batch) {
+    return isReplay(batch.appendId()) ? 0 : batch.records();
   }
 
   /**
@@ -355,7 +336,7 @@ final class ConsumerState {
     }
   }
 
-  synchronized DeliveryStatus statusOf(FramePosition position, LogId firstId, int records) {
+  synchronized DeliveryStatus statusOf(FramePosition position) {
     if (isAfter(position, countedPosition)) {
       return new DeliveryStatus.Unknown("the frame was not appended here");
     }
@@ -364,8 +345,7 @@ final class ConsumerState {
     }
     return isAfter(position, ackedPosition) || skippedFrames.containsKey(position)
         ? new DeliveryStatus.Pending()
-        : new DeliveryStatus.Delivered(
-            deadLetterTable.countBetween(firstId, firstId.plus(records)));
+        : new DeliveryStatus.Delivered();
   }
 
   synchronized long pendingFrames() {
@@ -399,15 +379,16 @@ final class ConsumerState {
 
   synchronized SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
     var days = new TreeMap<LocalDate, RecordCounts>();
-    add(days, acceptedByDay, count -> new RecordCounts(count, 0, 0, 0, 0));
-    add(days, unackedCounts.byDay(), count -> new RecordCounts(0, count, 0, 0, 0));
-    add(days, deadLetterTable.byDay(), count -> new RecordCounts(0, 0, count, 0, 0));
-    add(days, purgedByDay, count -> new RecordCounts(0, 0, 0, count, 0));
+    add(days, acceptedByDay, count -> new RecordCounts(count, 0, 0));
+    add(days, unackedCounts.byDay(), count -> new RecordCounts(0, count, 0));
+    add(days, oldDeadLetters.byDay(), count -> new RecordCounts(0, count, 0));
+    // purged in an earlier release, whose purged records are nowhere else
+    add(days, oldDeadLetters.purgedByDay(), count -> new RecordCounts(-count, 0, 0));
     for (var frame : skippedFrames.values()) {
-      days.merge(frame.day(), new RecordCounts(0, frame.records(), 0, 0, 0), RecordCounts::plus);
+      days.merge(frame.day(), new RecordCounts(0, frame.records(), 0), RecordCounts::plus);
     }
     for (var frame : quarantinedFrames.values()) {
-      days.merge(frame.day(), new RecordCounts(0, 0, 0, 0, frame.records()), RecordCounts::plus);
+      days.merge(frame.day(), new RecordCounts(0, 0, frame.records()), RecordCounts::plus);
     }
     return new TreeMap<>(days.tailMap(from));
   }
@@ -420,27 +401,9 @@ final class ConsumerState {
         (day, count) -> days.merge(day, toRecordCounts.apply(count), RecordCounts::plus));
   }
 
-  synchronized @Nullable DeadLetter findDeadLetter(long id) {
-    return deadLetterTable.find(id);
-  }
-
-  /** Returns the dead letters with a higher id than {@code id}, oldest first. */
-  synchronized List<DeadLetterQueue.DeadLetterItem> deadLettersAfter(long id, int limit) {
-    return deadLetterTable.entriesAfter(id).entrySet().stream()
-        .limit(limit)
-        .map(
-            entry ->
-                new DeadLetterQueue.DeadLetterItem(Long.toString(entry.getKey()), entry.getValue()))
-        .toList();
-  }
-
-  synchronized DeadLetterQueue.Capacity capacity() {
-    return new DeadLetterQueue.Capacity(deadLetterTable.size(), deadLetterTable.capacity());
-  }
-
-  /** Forgets a replay whose append has failed. */
-  synchronized void forgetReplay(UUID append) {
-    replays.remove(append);
+  /** Returns the oldest dead letters that an earlier release kept in the journal. */
+  synchronized List<JournalEvent.DeadLetterEntry> oldDeadLetters(int limit) {
+    return oldDeadLetters.first(limit);
   }
 
   /**
@@ -456,37 +419,30 @@ final class ConsumerState {
             ackedPosition,
             countedPosition,
             ackedRecords,
-            deadLetterTable.lastId(),
+            oldDeadLetters.lastId(),
             countsCompleteSince));
     events.add(
         new JournalEvent.DeliveryAcked(
             null, 0, List.of(), List.of(), List.of(), acceptedByDay, countedPosition));
-    deadLetterTable
-        .entriesAfter(0)
-        .forEach(
-            (id, deadLetter) ->
-                events.add(
-                    snapshotPart(
-                        List.of(JournalEvent.DeadLetterEntry.of(id, deadLetter)), List.of())));
+    events.addAll(oldDeadLetters.snapshot());
     var keys = idempotencyKeyTable.completedKeys();
     for (int i = 0; i < keys.size(); i += KEYS_PER_LINE) {
       events.add(
-          snapshotPart(List.of(), keys.subList(i, Math.min(i + KEYS_PER_LINE, keys.size()))));
+          new JournalEvent.DeliveryAcked(
+              null,
+              0,
+              List.of(),
+              keys.subList(i, Math.min(i + KEYS_PER_LINE, keys.size())),
+              List.of(),
+              Map.of(),
+              null));
     }
-    replays.forEach(
-        (append, deadLetterId) -> events.add(new JournalEvent.ReplayStarted(deadLetterId, append)));
     events.addAll(skippedFrames.values());
     events.addAll(quarantinedFrames.values());
-    events.add(new JournalEvent.DeadLettersPurged(List.of(), purgedByDay));
     if (openDelivery != null) {
       events.add(openDelivery);
     }
     return events;
-  }
-
-  private static JournalEvent.DeliveryAcked snapshotPart(
-      List<JournalEvent.DeadLetterEntry> deadLetters, List<JournalEvent.CompletedKey> keys) {
-    return new JournalEvent.DeliveryAcked(null, 0, deadLetters, keys, List.of(), Map.of(), null);
   }
 
   static boolean isAfter(FramePosition position, @Nullable FramePosition other) {

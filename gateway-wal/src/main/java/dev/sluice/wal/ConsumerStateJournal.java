@@ -1,7 +1,6 @@
 package dev.sluice.wal;
 
 import dev.sluice.core.domain.DeadLetter;
-import dev.sluice.core.domain.LogBatch;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.InstantSource;
@@ -13,8 +12,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.function.BiConsumer;
-import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
@@ -31,6 +29,9 @@ final class ConsumerStateJournal implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ConsumerStateJournal.class);
   private static final JsonMapper JSON = JsonMapper.shared();
   private static final int PAGE_SIZE = 1_000;
+
+  /** Number of dead letters that are moved together: one dead letter can be a large log. */
+  private static final int MOVE_PAGE_SIZE = 64;
 
   private final SegmentLog segmentLog;
   private final ConsumerState consumerState;
@@ -147,7 +148,7 @@ final class ConsumerStateJournal implements AutoCloseable {
       var append = entry.batch().appendId();
       consumerState.count(position, append, entry.batch().day(), entry.batch().records());
       if (ConsumerState.isAfter(position, consumerState.ackedPosition())) {
-        if (consumerState.isReplay(append)) {
+        if (consumerState.isOldReplay(append)) {
           replayAppends.add(append);
         }
         onUnacked.accept(position, entry);
@@ -174,21 +175,11 @@ final class ConsumerStateJournal implements AutoCloseable {
    *
    * @param last the last frame of the delivery, as passed to {@link #startDelivery}
    * @param entries the entries of the delivery
-   * @param deadLetters its records that become dead letters
    * @param drained whether another spool has all of its entries now
-   * @return false when the dead letters exceed the capacity; then nothing is changed
    */
-  boolean ack(
-      FramePosition last,
-      List<PositionedEntry> entries,
-      List<DeadLetter> deadLetters,
-      boolean drained)
-      throws IOException {
+  void ack(FramePosition last, List<PositionedEntry> entries, boolean drained) throws IOException {
     synchronized (writeLock) {
-      var acked = consumerState.ackEvent(last, entries, deadLetters, drained);
-      if (acked == null) {
-        return false;
-      }
+      var acked = consumerState.ackEvent(last, entries, drained);
       journal.append(JSON.writeValueAsString(acked));
       long missing = consumerState.ack(acked, entries, drained);
       if (missing > 0) {
@@ -196,7 +187,6 @@ final class ConsumerStateJournal implements AutoCloseable {
       }
       publishAcked();
       compact();
-      return true;
     }
   }
 
@@ -232,56 +222,22 @@ final class ConsumerStateJournal implements AutoCloseable {
     }
   }
 
-  /**
-   * Deletes a dead letter and counts it as purged.
-   *
-   * @return whether the dead letter existed
-   */
-  boolean purge(long id) throws IOException {
-    synchronized (writeLock) {
-      var deadLetter = consumerState.findDeadLetter(id);
-      if (deadLetter == null) {
+  /** Moves the dead letters of an earlier release, see {@link WalSpool#moveDeadLetters}. */
+  boolean moveDeadLetters(Predicate<List<DeadLetter>> writer) throws IOException {
+    for (var page = consumerState.oldDeadLetters(MOVE_PAGE_SIZE);
+        !page.isEmpty();
+        page = consumerState.oldDeadLetters(MOVE_PAGE_SIZE)) {
+      if (!writer.test(page.stream().map(JournalEvent.DeadLetterEntry::toDeadLetter).toList())) {
         return false;
       }
-      write(new JournalEvent.DeadLettersPurged(List.of(id), Map.of(deadLetter.log().day(), 1L)));
-      return true;
+      var ids = page.stream().map(JournalEvent.DeadLetterEntry::id).toList();
+      synchronized (writeLock) {
+        write(new JournalEvent.DeadLettersPurged(ids, Map.of()));
+        compact();
+      }
+      LOG.info("{} dead letters of the write-ahead log moved to the table", ids.size());
     }
-  }
-
-  /**
-   * Replays a dead letter: appends its record and removes the dead letter. Waits for the append
-   * while it holds the write lock, so that no delivery of the record is acknowledged earlier.
-   *
-   * @param append the append, which returns the reason of its failure, or null after a success
-   * @return whether the dead letter existed
-   * @throws IllegalArgumentException when the log has another id or receive day than the dead
-   *     letter
-   */
-  boolean replay(long id, LogBatch log, Supplier<@Nullable String> append) throws IOException {
-    synchronized (writeLock) {
-      var deadLetter = consumerState.findDeadLetter(id);
-      if (deadLetter == null) {
-        return false;
-      }
-      if (!log.firstId().equals(deadLetter.log().firstId())
-          || !log.day().equals(deadLetter.log().day())) {
-        throw new IllegalArgumentException(
-            "dead letter %d has another log id than %s, or another receive day"
-                .formatted(id, log.firstId().toHex()));
-      }
-      write(new JournalEvent.ReplayStarted(id, log.appendId()));
-      var failure = append.get();
-      if (failure != null) {
-        consumerState.forgetReplay(log.appendId());
-        throw new IOException(failure);
-      }
-      try {
-        write(new JournalEvent.ReplayCompleted(log.appendId()));
-      } catch (IOException e) { // the frame proves the replay too, as will its acknowledgement
-        LOG.debug("the replay of dead letter {} is not in the journal yet", id, e);
-      }
-      return true;
-    }
+    return true;
   }
 
   private void write(JournalEvent event) throws IOException {

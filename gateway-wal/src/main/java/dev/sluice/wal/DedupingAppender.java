@@ -122,11 +122,6 @@ final class DedupingAppender implements AutoCloseable {
     return queued;
   }
 
-  /** Whether an append with that id is among the recent appends. */
-  boolean wasAppended(UUID appendId) {
-    return recentResult(appendId) != null;
-  }
-
   private synchronized @Nullable CompletionStage<AppendResult> recentResult(UUID appendId) {
     var recent = recentAppends.get(appendId);
     return recent == null ? null : recent.result();

@@ -68,9 +68,9 @@ sealed interface JournalEvent {
    *
    * @param last the last frame, see {@link DeliveryStarted}; null in a snapshot
    * @param records number of acknowledged records
-   * @param letters the new dead letters
+   * @param letters dead letters of an earlier release; a new event has none
    * @param keys the idempotency keys of the entries
-   * @param replayed append ids of the replays in the delivery
+   * @param replayed append ids of the replays of an earlier release in the delivery
    * @param accepted total number of accepted records by receive day; unchanged days are omitted
    * @param counted the last frame included in {@code accepted}
    */
@@ -163,10 +163,10 @@ sealed interface JournalEvent {
   }
 
   /**
-   * Dead letters are purged.
+   * Dead letters of an earlier release are purged, or moved to the dead letter store.
    *
    * @param letters their ids
-   * @param days number of purged dead letters by receive day
+   * @param days number of purged dead letters by receive day, from an earlier release
    */
   record DeadLettersPurged(List<Long> letters, Map<LocalDate, Long> days) implements JournalEvent {
     public DeadLettersPurged {
@@ -176,8 +176,8 @@ sealed interface JournalEvent {
   }
 
   /**
-   * The replay of a dead letter starts. The replay is complete when the log contains a frame with
-   * the append id.
+   * The replay of a dead letter starts, written by an earlier release. The replay is complete when
+   * the log contains a frame with the append id.
    *
    * @param letter the id of the dead letter
    * @param append the append id of the replay
@@ -185,7 +185,7 @@ sealed interface JournalEvent {
   record ReplayStarted(long letter, UUID append) implements JournalEvent {}
 
   /**
-   * The replay of a dead letter is complete.
+   * The replay of a dead letter is complete, written by an earlier release.
    *
    * @param append the append id of the replay
    */
@@ -201,7 +201,7 @@ sealed interface JournalEvent {
   record CompletedKey(UUID digest, UUID request, Instant at) {}
 
   /**
-   * A dead letter with its unchanged bytes.
+   * A dead letter with its unchanged bytes, written by an earlier release.
    *
    * @param id the id of the dead letter
    * @param append the append id of its batch
@@ -226,21 +226,6 @@ sealed interface JournalEvent {
       String reason,
       Instant at) {
 
-    static DeadLetterEntry of(long id, DeadLetter deadLetter) {
-      var log = deadLetter.log();
-      return new DeadLetterEntry(
-          id,
-          log.appendId(),
-          log.tenant(),
-          log.receivedNanos(),
-          log.firstId().toHex(),
-          log.expandedBytes(),
-          log.excludedOrdinals().toByteArray(),
-          log.otlp(),
-          deadLetter.reason(),
-          deadLetter.deadLetteredAt());
-    }
-
     DeadLetter toDeadLetter() {
       var log =
           new LogBatch(
@@ -252,7 +237,7 @@ sealed interface JournalEvent {
               bytes,
               BitSet.valueOf(refused),
               otlp);
-      return new DeadLetter(log, reason, at);
+      return new DeadLetter(log, reason, 0, at);
     }
   }
 }

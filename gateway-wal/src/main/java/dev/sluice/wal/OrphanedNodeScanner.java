@@ -84,9 +84,7 @@ final class OrphanedNodeScanner {
 
   private static ConsumerState loadState(Path journal) throws IOException {
     var state =
-        new ConsumerState(
-            new DeadLetterTable(Integer.MAX_VALUE),
-            new IdempotencyKeyTable(1, Duration.ofDays(1), InstantSource.system()));
+        new ConsumerState(new IdempotencyKeyTable(1, Duration.ofDays(1), InstantSource.system()));
     if (Files.exists(journal)) {
       Journal.replay(journal, line -> restore(state, line));
     }

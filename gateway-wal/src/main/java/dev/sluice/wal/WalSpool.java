@@ -1,9 +1,8 @@
 package dev.sluice.wal;
 
+import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.DeadLetterQueue;
 import dev.sluice.core.port.FallbackSpoolConsumer;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
@@ -25,6 +24,7 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -95,7 +95,6 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
    * @param writeSettings the settings of the write path
    * @param segmentSettings the settings of the segments
    * @param deliveryLimits the size limits of one delivery
-   * @param deadLetters maximum number of dead letters
    * @param idempotencyKeys maximum number of idempotency keys; the oldest key is forgotten first
    * @param idempotencyRetention retention of an idempotency key
    */
@@ -105,7 +104,6 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
       WriteSettings writeSettings,
       SegmentSettings segmentSettings,
       SpoolConsumer.DeliveryLimits deliveryLimits,
-      int deadLetters,
       int idempotencyKeys,
       Duration idempotencyRetention) {}
 
@@ -188,8 +186,7 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
         SegmentLog.open(nodeDirectory, settings.writeSettings(), settings.segmentSettings(), clock);
     this.idempotencyKeyTable =
         new IdempotencyKeyTable(settings.idempotencyKeys(), settings.idempotencyRetention(), clock);
-    this.consumerState =
-        new ConsumerState(new DeadLetterTable(settings.deadLetters()), idempotencyKeyTable);
+    this.consumerState = new ConsumerState(idempotencyKeyTable);
     var codec = new FrameCodec(settings.writeSettings().compression());
     this.appender =
         new DedupingAppender(segmentLog, codec, consumerState, idempotencyKeyTable, clock);
@@ -257,9 +254,20 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
     return new WalSpoolConsumer(settings.deliveryLimits(), segmentLog, consumerState, stateJournal);
   }
 
-  /** Returns the dead letters of this spool. */
-  public DeadLetterQueue deadLetters() {
-    return new WalDeadLetterQueue(consumerState, stateJournal, appender);
+  /**
+   * Moves the dead letters that an earlier release kept in the journal, and deletes those that are
+   * written. Blocks.
+   *
+   * @param writer writes dead letters to their new place, and returns whether all are written
+   * @return whether every dead letter is moved
+   * @throws UncheckedIOException when the journal cannot be written
+   */
+  public boolean moveDeadLetters(Predicate<List<DeadLetter>> writer) {
+    try {
+      return stateJournal.moveDeadLetters(writer);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** Returns the status of the WAL. Blocks: reads the indexes of segments not yet counted. */
@@ -337,12 +345,12 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
   }
 
   @Override
-  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId firstId, int records) {
+  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
     DeliveryStatus status;
     try {
       status =
           receipt.shard() == 0
-              ? consumerState.statusOf(FramePosition.of(receipt.entryId()), firstId, records)
+              ? consumerState.statusOf(FramePosition.of(receipt.entryId()))
               : new DeliveryStatus.Unknown("shard " + receipt.shard() + " does not exist");
     } catch (IllegalArgumentException | DateTimeException e) {
       status = new DeliveryStatus.Unknown(String.valueOf(e.getMessage()));

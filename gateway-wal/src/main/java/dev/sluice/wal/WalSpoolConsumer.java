@@ -1,7 +1,6 @@
 package dev.sluice.wal;
 
 import dev.sluice.core.delivery.DeliveryAccumulator;
-import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.FallbackSpoolConsumer;
 import dev.sluice.core.port.IdempotencyStore;
@@ -177,7 +176,7 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
             new JournalEvent.DeliverySuspended(
                 last, List.of())); // the frame stays: a later release may be able to decode it
       } else {
-        boolean _ = stateJournal.ack(last, List.of(), List.of(), false); // no frame is left
+        stateJournal.ack(last, List.of(), false); // no frame is left
       }
     }
     while (!confirmedOnly && !deferred.isEmpty() && advanceTo(deferred.element())) {
@@ -210,7 +209,7 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
       if (lastSkipped == null) {
         return false;
       }
-      boolean _ = stateJournal.ack(lastSkipped, List.of(), List.of(), false);
+      stateJournal.ack(lastSkipped, List.of(), false);
     }
     return true;
   }
@@ -339,7 +338,7 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
     }
     try {
       var entry = new PositionedEntry(frame.position(), readEntry(frame));
-      if (confirmedOnly && isPossibleDuplicate(entry.entry())) {
+      if (confirmedOnly && entry.entry().possibleDuplicate()) {
         stateJournal.skip(toDoubtfulFrame(entry));
         deferred.add(entry.position());
         return true;
@@ -363,14 +362,6 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
       }
       return readFrame(segmentLog, line);
     }
-  }
-
-  /**
-   * Whether another spool may have the entry. It cannot have a replayed dead letter, which was in
-   * this spool all the time; only the store may have that one.
-   */
-  private boolean isPossibleDuplicate(WalEntry entry) {
-    return entry.possibleDuplicate() && !consumerState.isReplay(entry.batch().appendId());
   }
 
   /**
@@ -445,27 +436,23 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
   }
 
   @Override
-  public boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
-    return ackOpenDelivery(delivery, deadLetters, false);
+  public void ack(Delivery delivery) {
+    ackOpenDelivery(delivery, false);
   }
 
   @Override
   public void ackDrained(Delivery delivery) {
-    boolean _ = ackOpenDelivery(delivery, List.of(), true);
+    ackOpenDelivery(delivery, true);
   }
 
-  private boolean ackOpenDelivery(
-      Delivery delivery, List<DeadLetter> deadLetters, boolean drained) {
+  private void ackOpenDelivery(Delivery delivery, boolean drained) {
     var open = openDelivery;
     if (open == null || !open.delivery().token().equals(delivery.token())) {
       throw new IllegalArgumentException("delivery " + delivery.token() + " is not open");
     }
     try {
-      boolean acked = stateJournal.ack(open.last(), open.entries(), deadLetters, drained);
-      if (acked) {
-        openDelivery = null;
-      }
-      return acked;
+      stateJournal.ack(open.last(), open.entries(), drained);
+      openDelivery = null;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

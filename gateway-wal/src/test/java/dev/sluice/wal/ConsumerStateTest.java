@@ -8,7 +8,6 @@ import java.time.InstantSource;
 import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 class ConsumerStateTest {
@@ -18,7 +17,6 @@ class ConsumerStateTest {
 
   private static ConsumerState newState() {
     return new ConsumerState(
-        new DeadLetterTable(3),
         new IdempotencyKeyTable(100, Duration.ofDays(1), InstantSource.system()));
   }
 
@@ -89,9 +87,7 @@ class ConsumerStateTest {
 
   private JournalEvent.DeliveryAcked ack(PositionedEntry positionedEntry, boolean drained) {
     var entries = List.of(positionedEntry);
-    var acked =
-        Objects.requireNonNull(
-            state.ackEvent(positionedEntry.position(), entries, List.of(), drained));
+    var acked = state.ackEvent(positionedEntry.position(), entries, drained);
     assertThat(state.ack(acked, entries, drained)).isZero();
     return acked;
   }

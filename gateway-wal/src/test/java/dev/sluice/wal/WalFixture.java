@@ -16,7 +16,6 @@ import org.junit.jupiter.api.extension.ExtensionContext;
  * registered extension.
  */
 final class WalFixture implements AfterEachCallback {
-  static final int DEAD_LETTERS = 3;
 
   private final Path directory;
   private final Compression compression;
@@ -102,7 +101,6 @@ final class WalFixture implements AfterEachCallback {
             64 << 20),
         new WalSpool.SegmentSettings(64 << 20, Duration.ofHours(1), 1 << 30, 1 << 29, 0),
         WalSpoolTest.LIMITS,
-        DEAD_LETTERS,
         1_000,
         Duration.ofDays(1));
   }

@@ -6,6 +6,7 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.core.ledger.Ledger;
 import dev.sluice.core.port.LogStore.DeliverySlice;
+import dev.sluice.testkit.InMemoryDeadLetterStore;
 import dev.sluice.testkit.InMemoryLogStore;
 import dev.sluice.testkit.InMemorySpool;
 import dev.sluice.testkit.LogBatches;
@@ -47,7 +48,9 @@ class WalLedgerTest {
     wal.reopen();
 
     try (var both = standby(redis)) {
-      var ledgerReport = new Ledger(both, store, clock, Duration.ofDays(7), null).count();
+      var ledgerReport =
+          new Ledger(both, store, new InMemoryDeadLetterStore(), clock, Duration.ofDays(7), null)
+              .count();
       assertThat(ledgerReport.from()).isEqualTo(firstDay);
       assertThat(ledgerReport.days()).containsOnlyKeys(firstDay);
     }
@@ -56,8 +59,8 @@ class WalLedgerTest {
   private FailoverSpool standby(InMemorySpool redis) {
     var spool = wal.spool();
     return new FailoverSpool(
-        new FailoverSpool.SpoolTarget("Redis", redis, redis, redis, redis),
-        new FailoverSpool.SpoolTarget("the WAL", spool, spool, spool, spool.deadLetters()),
+        new FailoverSpool.SpoolTarget("Redis", redis, redis, redis),
+        new FailoverSpool.SpoolTarget("the WAL", spool, spool, spool),
         spool.newConsumer(),
         new FailoverSpool.FailoverSettings(
             Duration.ofSeconds(1),

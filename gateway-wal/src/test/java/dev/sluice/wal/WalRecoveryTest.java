@@ -1,12 +1,10 @@
 package dev.sluice.wal;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
-import static java.util.Objects.requireNonNull;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.FallbackSpoolConsumer;
@@ -25,12 +23,9 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.time.LocalDate;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -41,12 +36,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 class WalRecoveryTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
-  private static final Instant DEAD_LETTERED_AT = Instant.parse("2026-03-04T05:06:07.089Z");
 
   @RegisterExtension final WalFixture wal;
-
-  /** The consumer with the open delivery. */
-  private @Nullable FallbackSpoolConsumer lastConsumer;
 
   WalRecoveryTest() throws IOException {
     wal = new WalFixture(Compression.ZSTD);
@@ -80,7 +71,7 @@ class WalRecoveryTest {
     wal.kill();
 
     assertThat(append(batch)).isEqualTo(first);
-    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(7, 7, 0, 0, 0));
+    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(7, 7, 0));
   }
 
   @Test
@@ -111,20 +102,18 @@ class WalRecoveryTest {
   @Test
   void recordCounts_eachStep_survivesKills() throws Exception {
     append(List.of(LogBatches.of(600), LogBatches.of(300), LogBatches.of(400)));
-    assertSurvivesKill(new RecordCounts(1_300, 1_300, 0, 0, 0));
+    assertSurvivesKill(new RecordCounts(1_300, 1_300, 0));
 
-    ack(poll(wal.newConsumer()), deadLetters(2));
-    assertSurvivesKill(new RecordCounts(1_300, 400, 2, 0, 0));
-
-    wal.spool().deadLetters().purge("1");
-    assertSurvivesKill(new RecordCounts(1_300, 400, 1, 1, 0));
+    var consumer = wal.newConsumer();
+    consumer.ack(poll(consumer));
+    assertSurvivesKill(new RecordCounts(1_300, 400, 0));
 
     append(List.of(LogBatches.of(50)));
-    assertSurvivesKill(new RecordCounts(1_350, 450, 1, 1, 0));
+    assertSurvivesKill(new RecordCounts(1_350, 450, 0));
 
-    var lastConsumer = wal.newConsumer();
-    lastConsumer.ack(poll(lastConsumer));
-    assertSurvivesKill(new RecordCounts(1_350, 0, 1, 1, 0));
+    consumer = wal.newConsumer();
+    consumer.ack(poll(consumer));
+    assertSurvivesKill(new RecordCounts(1_350, 0, 0));
     assertThat(wal.spool().spoolStatus().toCompletableFuture().get().deliveredRecords())
         .isEqualTo(1_350);
   }
@@ -155,10 +144,9 @@ class WalRecoveryTest {
     wal.kill();
     assertThat(wal.newConsumer().poll(Duration.ZERO)).isEmpty();
     assertThat(wal.newConsumer().skippedEntries()).isEqualTo(1);
-    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(30, 10, 0, 0, 0));
+    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(30, 10, 0));
     assertThat(wal.spool().depth().entries()).isEqualTo(1);
-    assertThat(statusOf(batches.get(1), new FramePosition(day(), 1, 2)))
-        .isEqualTo(new DeliveryStatus.Pending());
+    assertThat(statusOf(new FramePosition(day(), 1, 2))).isEqualTo(new DeliveryStatus.Pending());
   }
 
   @Test
@@ -169,7 +157,7 @@ class WalRecoveryTest {
     consumer.skip(deferred.batches().getFirst().appendId(), "undeliverable");
 
     assertThat(consumer.poll(Duration.ZERO)).isEmpty();
-    assertSurvivesKill(new RecordCounts(10, 10, 0, 0, 0));
+    assertSurvivesKill(new RecordCounts(10, 10, 0));
     assertThat(wal.newConsumer().poll(Duration.ZERO)).isEmpty();
     assertThat(wal.newConsumer().skippedEntries()).isEqualTo(1);
   }
@@ -193,7 +181,7 @@ class WalRecoveryTest {
     consumer.ackDrained(consumer.poll(Duration.ZERO).orElseThrow());
 
     assertThat(consumer.poll(Duration.ZERO)).isEmpty();
-    assertSurvivesKill(new RecordCounts(0, 0, 0, 0, 0));
+    assertSurvivesKill(new RecordCounts(0, 0, 0));
   }
 
   @Test
@@ -213,7 +201,7 @@ class WalRecoveryTest {
 
     assertThat(wal.newConsumer().poll(Duration.ZERO)).isEmpty();
     assertThat(wal.newConsumer().skippedEntries()).isEqualTo(1);
-    assertSurvivesKill(new RecordCounts(10, 10, 0, 0, 0));
+    assertSurvivesKill(new RecordCounts(10, 10, 0));
     restart(readable);
     SpoolContract.assertSameBatches(poll(wal.newConsumer()).batches(), List.of(batch));
   }
@@ -248,10 +236,10 @@ class WalRecoveryTest {
     var delivery = poll(consumer);
 
     SpoolContract.assertSameBatches(delivery.batches(), List.of(batches.get(0), batches.get(2)));
-    assertSurvivesKill(new RecordCounts(22, 15, 0, 0, 7));
+    assertSurvivesKill(new RecordCounts(22, 15, 7));
     consumer = wal.newConsumer();
     consumer.ack(poll(consumer));
-    assertSurvivesKill(new RecordCounts(22, 0, 0, 0, 7));
+    assertSurvivesKill(new RecordCounts(22, 0, 7));
     var quarantined = wal.spool().status().quarantined();
     assertThat(quarantined).hasSize(1);
     assertThat(quarantined.getFirst().records()).isEqualTo(7);
@@ -291,17 +279,13 @@ class WalRecoveryTest {
       Files.write(journal, initialJournal);
       wal.reopen();
 
-      assertThat(wal.spool().recordCounts())
-          .as("byte %d", i)
-          .isEqualTo(new RecordCounts(5, 5, 0, 0, 0));
+      assertThat(wal.spool().recordCounts()).as("byte %d", i).isEqualTo(new RecordCounts(5, 5, 0));
       var consumer = wal.newConsumer();
       var delivery = consumer.poll(Duration.ZERO).orElseThrow();
       assertThat(delivery.records()).as("byte %d", i).isEqualTo(5);
       SpoolContract.assertSameBatches(delivery.batches(), batches);
       consumer.ack(delivery);
-      assertThat(wal.spool().recordCounts())
-          .as("byte %d", i)
-          .isEqualTo(new RecordCounts(5, 0, 0, 0, 0));
+      assertThat(wal.spool().recordCounts()).as("byte %d", i).isEqualTo(new RecordCounts(5, 0, 0));
     }
   }
 
@@ -346,70 +330,6 @@ class WalRecoveryTest {
   }
 
   @Test
-  void deadLetters_kill_areTheSame() throws Exception {
-    append(LogBatches.list(1, 10));
-    var deadLetters = deadLetters(3);
-    ack(poll(wal.newConsumer()), deadLetters);
-
-    wal.kill();
-
-    var stored = wal.spool().deadLetters().list(null, 10);
-    assertThat(stored.stream().map(item -> item.letter()))
-        .usingRecursiveFieldByFieldElementComparator()
-        .containsExactlyElementsOf(deadLetters);
-  }
-
-  @Test
-  void replay_kill_isPendingOnceAndNoDeadLetter() throws Exception {
-    append(LogBatches.list(1, 10));
-    var deadLetters = deadLetters(2);
-    ack(poll(wal.newConsumer()), deadLetters);
-
-    assertThat(wal.spool().deadLetters().replay("1", deadLetters.getFirst().log())).isTrue();
-
-    assertSurvivesKill(new RecordCounts(10, 1, 1, 0, 0));
-    var consumer = wal.newConsumer();
-    var delivery = poll(consumer);
-    assertThat(delivery.redelivered()).isTrue();
-    SpoolContract.assertSameBatches(delivery.batches(), List.of(deadLetters.getFirst().log()));
-    consumer.ack(delivery);
-    assertSurvivesKill(new RecordCounts(10, 0, 1, 0, 0));
-    assertThat(wal.spool().deadLetters().find("1")).isEmpty();
-    assertThat(wal.spool().deadLetters().find("2")).isPresent();
-  }
-
-  /** The record was in no other spool, so its delivery does not wait for an unreachable one. */
-  @Test
-  void replay_inFallback_isDeliveredAsRedelivered() throws Exception {
-    append(LogBatches.list(1, 10));
-    var deadLetters = deadLetters(1);
-    ack(poll(wal.newConsumer()), deadLetters);
-    wal.spool().deadLetters().replay("1", deadLetters.getFirst().log());
-
-    wal.kill();
-    var delivery = wal.newConsumer().pollConfirmed(TIMEOUT, Duration.ZERO).orElseThrow();
-
-    assertThat(delivery.redelivered()).isTrue();
-    SpoolContract.assertSameBatches(delivery.batches(), List.of(deadLetters.getFirst().log()));
-  }
-
-  @Test
-  void replay_killBeforeItsJournalLine_isNoDeadLetterAndDeliveredOnce() throws Exception {
-    append(LogBatches.list(1, 10));
-    var deadLetters = deadLetters(1);
-    ack(poll(wal.newConsumer()), deadLetters);
-    wal.spool().deadLetters().replay("1", deadLetters.getFirst().log());
-    deleteLastJournalLine();
-
-    wal.reopen();
-
-    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(10, 1, 0, 0, 0));
-    var consumer = wal.newConsumer();
-    consumer.ack(poll(consumer));
-    assertSurvivesKill(new RecordCounts(10, 0, 0, 0, 0));
-  }
-
-  @Test
   void ack_noSpaceForItsLine_throwsAndSucceedsOnceThereIs() throws Exception {
     append(LogBatches.list(3, 10));
     var disk = new SmallDisk(wal.node(), Long.MAX_VALUE / 2);
@@ -420,32 +340,12 @@ class WalRecoveryTest {
     disk.fill();
 
     assertThatThrownBy(() -> consumer.ack(delivery)).isInstanceOf(UncheckedIOException.class);
-    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(30, 30, 0, 0, 0));
+    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(30, 30, 0));
     assertThat(poll(consumer).token()).isEqualTo(delivery.token());
 
     disk.free(1_000);
     consumer.ack(delivery);
-    assertSurvivesKill(new RecordCounts(30, 0, 0, 0, 0));
-  }
-
-  @Test
-  void ack_manyDeadLetters_isCompactedToTheSameState() throws Exception {
-    var keep = deadLetters(1).getFirst();
-    append(LogBatches.list(1, 10));
-    ack(poll(wal.newConsumer()), List.of(keep));
-    for (int i = 2; i < 40; i++) {
-      append(LogBatches.list(1, 1));
-      ack(poll(wal.newConsumer()), List.of(large()));
-      wal.spool().deadLetters().purge(Integer.toString(i));
-    }
-
-    assertThat(Files.size(wal.node().resolve("journal"))).isLessThan(6 << 20);
-    assertSurvivesKill(new RecordCounts(48, 0, 1, 38, 0));
-    assertThat(wal.spool().deadLetters().find("1").orElseThrow().letter().reason())
-        .isEqualTo(keep.reason());
-    append(LogBatches.list(1, 1));
-    ack(poll(wal.newConsumer()), deadLetters(1));
-    assertThat(wal.spool().deadLetters().find("40")).isPresent();
+    assertSurvivesKill(new RecordCounts(30, 0, 0));
   }
 
   @Test
@@ -466,7 +366,7 @@ class WalRecoveryTest {
     append(batch);
     wal.kill();
     SpoolContract.assertSameBatches(poll(wal.newConsumer()).batches(), List.of(batch));
-    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(54, 4, 0, 0, 0));
+    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(54, 4, 0));
   }
 
   @Test
@@ -489,7 +389,7 @@ class WalRecoveryTest {
     wal.kill();
 
     SpoolContract.assertSameBatches(poll(wal.newConsumer()).batches(), List.of(batch));
-    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(24, 4, 0, 0, 0));
+    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(24, 4, 0));
   }
 
   @Test
@@ -525,7 +425,7 @@ class WalRecoveryTest {
     var batch = LogBatches.of(4);
 
     assertThat(append(batch)).extracting("receipt.entryId").asString().endsWith("/seg-000002/1");
-    assertSurvivesKill(new RecordCounts(34, 4, 0, 0, 0));
+    assertSurvivesKill(new RecordCounts(34, 4, 0));
     SpoolContract.assertSameBatches(poll(wal.newConsumer()).batches(), List.of(batch));
   }
 
@@ -556,18 +456,13 @@ class WalRecoveryTest {
         .satisfies(age -> assertThat(age).isBetween(Duration.ofHours(5), Duration.ofHours(6)));
   }
 
-  private void ack(Delivery delivery, List<DeadLetter> deadLetters) {
-    assertThat(requireNonNull(lastConsumer).ack(delivery, deadLetters)).isTrue();
-  }
-
   private Delivery poll(FallbackSpoolConsumer consumer) throws InterruptedException {
-    lastConsumer = consumer;
     return consumer.poll(TIMEOUT).orElseThrow();
   }
 
-  private DeliveryStatus statusOf(LogBatch batch, FramePosition position) throws Exception {
+  private DeliveryStatus statusOf(FramePosition position) throws Exception {
     return wal.spool()
-        .statusOf(new Receipt(0, position.toString()), batch.firstId(), batch.records())
+        .statusOf(new Receipt(0, position.toString()))
         .toCompletableFuture()
         .get(30, SECONDS);
   }
@@ -580,20 +475,6 @@ class WalRecoveryTest {
     for (var batch : batches) {
       assertThat(append(batch)).isInstanceOf(AppendResult.Accepted.class);
     }
-  }
-
-  private static List<DeadLetter> deadLetters(int count) {
-    var deadLetters = new ArrayList<DeadLetter>();
-    for (int i = 0; i < count; i++) {
-      deadLetters.add(new DeadLetter(LogBatches.of(1), "no " + i, DEAD_LETTERED_AT.plusMillis(i)));
-    }
-    return deadLetters;
-  }
-
-  /** Returns a dead letter of about 200 KB in the journal. */
-  private static DeadLetter large() {
-    var log = LogBatches.of(1);
-    return new DeadLetter(log, "x".repeat(200_000), DEAD_LETTERED_AT);
   }
 
   private LocalDate day() throws IOException {
@@ -649,12 +530,5 @@ class WalRecoveryTest {
     var matcher = Pattern.compile("\"" + field + "\":([0-9]+)").matcher(line);
     assertThat(matcher.find()).isTrue();
     return Long.parseLong(matcher.group(1));
-  }
-
-  private void deleteLastJournalLine() throws IOException {
-    var journal = wal.node().resolve("journal");
-    var lines = Files.readAllLines(journal);
-    assertThat(lines.getLast()).contains("replayed");
-    Files.writeString(journal, String.join("\n", lines.subList(0, lines.size() - 1)) + "\n");
   }
 }

@@ -3,6 +3,7 @@ package dev.sluice.api.config;
 import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.core.delivery.Backoff;
 import dev.sluice.core.delivery.DeliveryWorker;
+import dev.sluice.core.port.DeadLetterStore;
 import dev.sluice.core.port.DeliveryMetrics;
 import dev.sluice.core.port.DeliveryMetrics.PauseReason;
 import dev.sluice.core.port.LogEnricher;
@@ -31,6 +32,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
 
   private final SpoolBackend spoolBackend;
   private final ClickHouseLogStore store;
+  private final DeadLetterStore deadLetterStore;
   private final Supplier<LogEnricher> enrichers;
   private final DeliveryMetrics metrics;
   private final InstantSource clock;
@@ -45,6 +47,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
   DeliveryLifecycle(
       SpoolBackend spoolBackend,
       ClickHouseLogStore store,
+      DeadLetterStore deadLetterStore,
       Supplier<LogEnricher> enrichers,
       DeliveryMetrics metrics,
       InstantSource clock,
@@ -52,6 +55,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
       ShutdownDeadline deadline) {
     this.spoolBackend = spoolBackend;
     this.store = store;
+    this.deadLetterStore = deadLetterStore;
     this.enrichers = enrichers;
     this.metrics = metrics;
     this.clock = clock;
@@ -84,6 +88,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
               entry.getKey(),
               entry.getValue(),
               store,
+              deadLetterStore,
               enrichers.get(),
               metrics,
               new DeliveryWorker.WorkerSettings(

@@ -17,7 +17,6 @@ import org.springframework.util.unit.DataSize;
  *     each
  * @param linger time that the first entry of a batch waits for more
  * @param retry delays after a failed insert
- * @param maxDeadLetters rejected records that each shard keeps; a batch with more pauses delivery
  * @param maxDeadLettersPerBatch rejected records of one batch that become dead letters; with more
  *     the cause is the table, and delivery pauses
  */
@@ -28,7 +27,6 @@ record DeliveryProperties(
     @DefaultValue("0B") DataSize maxBytes,
     @DefaultValue("1s") Duration linger,
     @DefaultValue Retry retry,
-    @DefaultValue("100000") int maxDeadLetters,
     @DefaultValue("1000") int maxDeadLettersPerBatch) {
 
   /**
@@ -52,15 +50,7 @@ record DeliveryProperties(
     maxBytes = PropertyChecks.orHeapFraction(maxBytes, 4 * workers);
     PropertyChecks.requirePositive("sluice.delivery.max-bytes", maxBytes);
     PropertyChecks.requirePositive("sluice.delivery.linger", linger);
-    PropertyChecks.requirePositive("sluice.delivery.max-dead-letters", maxDeadLetters);
     PropertyChecks.requirePositive(
         "sluice.delivery.max-dead-letters-per-batch", maxDeadLettersPerBatch);
-    if (maxDeadLetters < maxDeadLettersPerBatch) {
-      throw new IllegalArgumentException(
-          ("sluice.delivery.max-dead-letters is %d, must be at least"
-                  + " sluice.delivery.max-dead-letters-per-batch, which is %d: a batch with more"
-                  + " dead letters than the shard can keep pauses delivery for ever")
-              .formatted(maxDeadLetters, maxDeadLettersPerBatch));
-    }
   }
 }

@@ -13,18 +13,22 @@ import dev.sluice.api.ops.LedgerGauges;
 import dev.sluice.api.ops.MicrometerMetrics;
 import dev.sluice.api.ops.SpoolHealth;
 import dev.sluice.api.ops.StoreHealth;
+import dev.sluice.clickhouse.ClickHouseDeadLetterStore;
 import dev.sluice.clickhouse.ClickHouseDictionary;
 import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.clickhouse.ClickHouseSettings;
 import dev.sluice.clickhouse.ClickHouseTemplateStats;
+import dev.sluice.core.delivery.DeadLetterReplayer;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.AdmissionController;
 import dev.sluice.core.ingest.BodyAllowlist;
 import dev.sluice.core.ingest.ConsoleMirror;
+import dev.sluice.core.ingest.DeadLetterLookup;
 import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.IngestService.RecordPolicy;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.ledger.Ledger;
+import dev.sluice.core.port.DeadLetterStore;
 import dev.sluice.core.port.DeliveryMetrics.PauseReason;
 import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.Scheduler;
@@ -46,6 +50,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.springframework.beans.factory.ObjectProvider;
@@ -93,7 +98,13 @@ class GatewayConfiguration {
             properties.queryTimeout(),
             PropertyChecks.toArraySize("sluice.clickhouse.max-insert", properties.maxInsert()),
             properties.indexes(),
-            sluice.retention()));
+            sluice.retention(),
+            sluice.deadLetterRetention()));
+  }
+
+  @Bean
+  DeadLetterStore deadLetterStore(ClickHouseLogStore store) {
+    return new ClickHouseDeadLetterStore(store);
   }
 
   @Bean
@@ -185,6 +196,7 @@ class GatewayConfiguration {
   @Conditional(IngestRole.class)
   IngestService ingestService(
       SpoolBackend spoolBackend,
+      DeadLetterStore deadLetterStore,
       AdmissionController admission,
       Limits limits,
       RecordPolicy policy,
@@ -192,9 +204,14 @@ class GatewayConfiguration {
       InstantSource clock,
       Scheduler scheduler,
       MicrometerMetrics metrics) {
+    DeadLetterLookup lookup =
+        (first, last) ->
+            CompletableFuture.supplyAsync(
+                () -> deadLetterStore.findBetween(first, last), Thread::startVirtualThread);
     return new IngestService(
         spoolBackend.spool(),
         spoolBackend.idempotencyStore(),
+        lookup,
         admission,
         limits,
         policy,
@@ -312,6 +329,7 @@ class GatewayConfiguration {
   DeliveryLifecycle deliveryLifecycle(
       SpoolBackend spoolBackend,
       ClickHouseLogStore store,
+      DeadLetterStore deadLetterStore,
       SharedDictionaryCache texts,
       TemplateRegistry templateRegistry,
       TemplatesProperties properties,
@@ -330,17 +348,24 @@ class GatewayConfiguration {
               encoderSettings);
         };
     return new DeliveryLifecycle(
-        spoolBackend, store, enrichers, metrics, clock, delivery, deadline);
+        spoolBackend, store, deadLetterStore, enrichers, metrics, clock, delivery, deadline);
   }
 
   @Bean
   Ledger ledger(
       SpoolBackend spoolBackend,
       ClickHouseLogStore store,
+      DeadLetterStore deadLetterStore,
       InstantSource clock,
       LedgerProperties properties,
       SluiceProperties sluice) {
-    return new Ledger(spoolBackend.spool(), store, clock, properties.window(), sluice.retention());
+    return new Ledger(
+        spoolBackend.spool(),
+        store,
+        deadLetterStore,
+        clock,
+        properties.window(),
+        sluice.ledgerRetention());
   }
 
   @Bean
@@ -349,13 +374,25 @@ class GatewayConfiguration {
   }
 
   @Bean(destroyMethod = "close")
-  LedgerGauges ledgerGauges(Ledger ledger, Scheduler scheduler, LedgerProperties properties) {
-    return new LedgerGauges(ledger, scheduler, properties.interval());
+  LedgerGauges ledgerGauges(
+      Ledger ledger,
+      DeadLetterStore deadLetterStore,
+      Scheduler scheduler,
+      LedgerProperties properties) {
+    return new LedgerGauges(ledger, deadLetterStore, scheduler, properties.interval());
   }
 
   @Bean
-  DeadLettersEndpoint deadLettersEndpoint(SpoolBackend spoolBackend, Limits limits) {
-    return new DeadLettersEndpoint(spoolBackend.deadLetters(), limits);
+  DeadLettersEndpoint deadLettersEndpoint(
+      SpoolBackend spoolBackend, DeadLetterStore deadLetterStore, Limits limits) {
+    return new DeadLettersEndpoint(
+        deadLetterStore, new DeadLetterReplayer(spoolBackend.spool(), deadLetterStore), limits);
+  }
+
+  @Bean
+  DeadLetterMigration deadLetterMigration(
+      SpoolBackend spoolBackend, DeadLetterStore deadLetterStore, Scheduler scheduler) {
+    return new DeadLetterMigration(spoolBackend::moveDeadLetters, deadLetterStore, scheduler);
   }
 
   @Bean
@@ -365,8 +402,7 @@ class GatewayConfiguration {
 
   @Bean
   GatewayGauges gauges(SpoolBackend spoolBackend, MemoryBudget budget) {
-    return new GatewayGauges(
-        spoolBackend.backlog(), spoolBackend.spool(), spoolBackend.deadLetters(), budget);
+    return new GatewayGauges(spoolBackend.backlog(), spoolBackend.spool(), budget);
   }
 
   @Bean

@@ -8,7 +8,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * The ledger, which balances accepted logs against stored logs.
  *
  * @param window receive days that the ledger covers, including today, at least 1d; fewer when
- *     {@code sluice.retention} deletes logs earlier
+ *     {@code sluice.retention} or {@code sluice.dead-letter-retention} deletes rows earlier
  * @param interval interval at which the gateway counts the ledger for the metrics; it grows so that
  *     counting takes at most a hundredth of the time, up to ten minutes
  */

@@ -22,6 +22,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     standard output
  * @param retention time after receipt at which ClickHouse deletes logs, at least 1s; unset means
  *     never
+ * @param deadLetterRetention time after its last change at which ClickHouse deletes a dead letter,
+ *     replayed, purged or not, at least 1s; unset means never
  */
 @ConfigurationProperties("sluice")
 record SluiceProperties(
@@ -30,7 +32,8 @@ record SluiceProperties(
     @Nullable String instance,
     @DefaultValue("30s") Duration shutdownTimeout,
     @DefaultValue("false") boolean consoleMirror,
-    @Nullable Duration retention) {
+    @Nullable Duration retention,
+    @Nullable Duration deadLetterRetention) {
 
   enum Role {
     INGEST,
@@ -58,5 +61,16 @@ record SluiceProperties(
     if (retention != null) {
       PropertyChecks.requirePositive("sluice.retention", retention);
     }
+    if (deadLetterRetention != null) {
+      PropertyChecks.requirePositive("sluice.dead-letter-retention", deadLetterRetention);
+    }
+  }
+
+  /** Returns the time for which ClickHouse keeps both logs and dead letters; null for no limit. */
+  @Nullable Duration ledgerRetention() {
+    if (retention == null || deadLetterRetention == null) {
+      return retention == null ? deadLetterRetention : retention;
+    }
+    return retention.compareTo(deadLetterRetention) < 0 ? retention : deadLetterRetention;
   }
 }

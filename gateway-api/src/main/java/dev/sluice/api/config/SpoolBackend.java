@@ -1,9 +1,9 @@
 package dev.sluice.api.config;
 
 import dev.sluice.core.delivery.ExclusiveRedeliveryConsumer;
+import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.DeadLetterQueue;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool;
@@ -15,7 +15,9 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.SequencedMap;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 
@@ -28,9 +30,6 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
 
   /** Below the phase of delivery: starts before it, stops after it. */
   private static final int PHASE = -1;
-
-  /** The prefix of the ids of dead letters that are in the write-ahead log as fallback. */
-  private static final String WAL_ID_PREFIX = "wal-";
 
   /** The name of the delivery worker of the write-ahead log. */
   static final String WAL_WORKER = "wal";
@@ -46,11 +45,7 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
   private final ShutdownDeadline deadline;
   private volatile boolean running;
 
-  private record SpoolPorts(
-      Spool spool,
-      IdempotencyStore idempotencyStore,
-      Backlog backlog,
-      DeadLetterQueue deadLetterQueue) {}
+  private record SpoolPorts(Spool spool, IdempotencyStore idempotencyStore, Backlog backlog) {}
 
   private SpoolBackend(
       @Nullable RedisSpool redis,
@@ -70,7 +65,7 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
   static SpoolBackend redis(
       RedisSpool.RedisSpoolSettings settings, InstantSource clock, ShutdownDeadline deadline) {
     var redis = new RedisSpool(settings, clock);
-    var ports = new SpoolPorts(redis, redis, redis, redis.deadLetters());
+    var ports = new SpoolPorts(redis, redis, redis);
     return new SpoolBackend(redis, settings.shards(), null, null, ports, deadline);
   }
 
@@ -82,8 +77,7 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
   static SpoolBackend wal(
       WalSpool.WalSpoolSettings settings, InstantSource clock, ShutdownDeadline deadline) {
     var wal = openWal(settings, clock);
-    return new SpoolBackend(
-        null, 0, wal, null, new SpoolPorts(wal, wal, wal, wal.deadLetters()), deadline);
+    return new SpoolBackend(null, 0, wal, null, new SpoolPorts(wal, wal, wal), deadline);
   }
 
   /**
@@ -103,14 +97,14 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
     var redis = new RedisSpool(redisSettings, clock);
     var failover =
         new FailoverSpool(
-            new FailoverSpool.SpoolTarget("Redis", redis, redis, redis, redis.deadLetters()),
-            new FailoverSpool.SpoolTarget("the write-ahead log", wal, wal, wal, wal.deadLetters()),
+            new FailoverSpool.SpoolTarget("Redis", redis, redis, redis),
+            new FailoverSpool.SpoolTarget("the write-ahead log", wal, wal, wal),
             wal.newConsumer(),
             settings,
             scheduler,
             timeoutScheduler,
             clock);
-    var ports = new SpoolPorts(failover, failover, failover, failover.deadLetters(WAL_ID_PREFIX));
+    var ports = new SpoolPorts(failover, failover, failover);
     return new SpoolBackend(redis, redisSettings.shards(), wal, failover, ports, deadline);
   }
 
@@ -149,8 +143,19 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
                 : walSpool.depth();
   }
 
-  DeadLetterQueue deadLetters() {
-    return ports.deadLetterQueue();
+  /**
+   * Moves the dead letters that an earlier release kept in the spool. Blocks.
+   *
+   * @param writer writes dead letters to their new place, and returns whether all are written
+   * @throws RuntimeException when a spool is unavailable
+   */
+  void moveDeadLetters(Predicate<List<DeadLetter>> writer) {
+    if (wal != null) {
+      boolean _ = wal.moveDeadLetters(writer);
+    }
+    if (redis != null) {
+      boolean _ = redis.moveDeadLetters(writer);
+    }
   }
 
   /** Returns the write-ahead log; null when {@code sluice.spool} is redis. */

@@ -56,7 +56,6 @@ class SpoolConfiguration {
           "sluice",
           instance,
           deliveryLimits,
-          delivery.maxDeadLetters(),
           redis.consumerIdleTimeout(),
           redis.commandTimeout(),
           new RedisSpool.AppendSettings(
@@ -73,7 +72,6 @@ class SpoolConfiguration {
           wal.writeSettings(),
           wal.segmentSettings(),
           deliveryLimits,
-          delivery.maxDeadLetters(),
           ingest.idempotencyKeys(),
           ingest.idempotencyKeyTtl());
     }

@@ -5,24 +5,27 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.fasterxml.jackson.annotation.JsonRawValue;
 import dev.sluice.api.decode.OtlpJsonDecoder;
 import dev.sluice.api.decode.OtlpJsonEncoder;
+import dev.sluice.core.delivery.DeadLetterReplayer;
+import dev.sluice.core.delivery.DeadLetterReplayer.ReplayResult;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.ingest.DecodeException;
+import dev.sluice.core.domain.LogId;
 import dev.sluice.core.otlp.AnyValueFormatter;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpRecord;
 import dev.sluice.core.otlp.OtlpRecordVisitor;
 import dev.sluice.core.otlp.OtlpWalker;
-import dev.sluice.core.port.DeadLetterQueue;
-import dev.sluice.core.port.DeadLetterQueue.DeadLetterItem;
+import dev.sluice.core.port.DeadLetterStore;
+import dev.sluice.core.port.DeadLetterStore.DeadLetterItem;
 import java.io.Serial;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
-import java.util.UUID;
+import java.util.Optional;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -39,22 +42,26 @@ import reactor.core.scheduler.Schedulers;
 /**
  * The endpoint {@code /actuator/deadletters}: the records that the store rejected. An operator can
  * list and show them, replay them as they are or corrected, and purge them. The response is 503
- * while the spool is unavailable.
+ * while the store, or for a replay the spool, is unavailable.
  */
 @Endpoint(id = "deadletters")
 public final class DeadLettersEndpoint {
   private static final Logger LOG = LoggerFactory.getLogger(DeadLettersEndpoint.class);
   private static final int DEFAULT_PAGE_SIZE = 100;
   private static final int MAX_PAGE_SIZE = 1000;
+  private static final int STATUS_CONFLICT = 409;
 
-  private final DeadLetterQueue deadLetterQueue;
+  private final DeadLetterStore deadLetterStore;
+  private final DeadLetterReplayer replayer;
   private final Limits limits;
 
   /**
    * @param limits the limits of corrected records, the same as for new records
    */
-  public DeadLettersEndpoint(DeadLetterQueue deadLetterQueue, Limits limits) {
-    this.deadLetterQueue = deadLetterQueue;
+  public DeadLettersEndpoint(
+      DeadLetterStore deadLetterStore, DeadLetterReplayer replayer, Limits limits) {
+    this.deadLetterStore = deadLetterStore;
+    this.replayer = replayer;
     this.limits = limits;
   }
 
@@ -62,24 +69,25 @@ public final class DeadLettersEndpoint {
    * A page of dead letters.
    *
    * @param count the number of all dead letters
-   * @param capacity the maximum number of dead letters
-   * @param deadLetters the dead letters of this page, oldest first
+   * @param deadLetters the dead letters of this page, oldest receipt first
    * @param next the {@code after} of the next page; null after the last page
    */
   public record DeadLetterPage(
-      long count, long capacity, List<DeadLetterSummary> deadLetters, @Nullable String next) {}
+      long count, List<DeadLetterSummary> deadLetters, @Nullable String next) {}
 
   /**
    * A dead letter without its record.
    *
-   * @param id the id of the dead letter
+   * @param id the id of the dead letter, which is the id of its log
    * @param logId the id that the record has in the store after its replay
    * @param tenant the tenant of the record
    * @param service the service of the record; empty when it has none
    * @param received the receive time
    * @param reason the reason of the store for the rejection
+   * @param code the error code of the store; 0 when it is unknown
    * @param at the time of the rejection
    * @param bytes the size of the record with its resource and its scope, in bytes of OTLP
+   * @param replayStarted whether a replay was interrupted: a repetition completes it
    */
   public record DeadLetterSummary(
       String id,
@@ -88,8 +96,10 @@ public final class DeadLettersEndpoint {
       String service,
       Instant received,
       String reason,
+      int code,
       Instant at,
-      int bytes) {}
+      int bytes,
+      boolean replayStarted) {}
 
   /**
    * A dead letter with its record.
@@ -103,8 +113,10 @@ public final class DeadLettersEndpoint {
       String service,
       Instant received,
       String reason,
+      int code,
       Instant at,
       int bytes,
+      boolean replayStarted,
       @JsonRawValue String log) {}
 
   /** The response to a replay or a purge: this dead letter is removed. */
@@ -116,14 +128,14 @@ public final class DeadLettersEndpoint {
   /**
    * An error of a field.
    *
-   * @param field the invalid field of the record or of the request; {@code spool} when the spool is
-   *     unavailable
+   * @param field the invalid field of the record or of the request; {@code store} or {@code spool}
+   *     when it is unavailable
    * @param reason the error
    */
   public record FieldError(String field, String reason) {}
 
   /**
-   * Lists dead letters, oldest first.
+   * Lists dead letters, oldest receipt first.
    *
    * @param after the id of the last dead letter of the previous page; null for the first page
    * @param limit the maximum number of dead letters, from 1 to 1000; 100 when null
@@ -136,21 +148,19 @@ public final class DeadLettersEndpoint {
           badRequest(
               new FieldError("limit", "is " + pageSize + ", must be from 1 to " + MAX_PAGE_SIZE)));
     }
+    var last = after == null ? null : parseId(after).orElse(null);
+    if (after != null && last == null) {
+      return Mono.just(badRequest(new FieldError("after", "is not the id of a dead letter")));
+    }
     return respond(
         () -> {
-          var capacity = deadLetterQueue.capacity();
-          List<DeadLetterItem> page;
-          try {
-            page = deadLetterQueue.list(after, pageSize);
-          } catch (IllegalArgumentException _) { // an error of the client, not an outage
-            return badRequest(new FieldError("after", "is not the id of a dead letter"));
-          }
+          var count = deadLetterStore.counts().open();
+          var page = deadLetterStore.list(last, pageSize);
           return ok(
               new DeadLetterPage(
-                  capacity.used(),
-                  capacity.max(),
+                  count,
                   page.stream().map(DeadLettersEndpoint::summary).toList(),
-                  page.size() < pageSize ? null : page.getLast().id()));
+                  page.size() < pageSize ? null : id(page.getLast())));
         });
   }
 
@@ -158,11 +168,23 @@ public final class DeadLettersEndpoint {
   @ReadOperation
   public Mono<WebEndpointResponse<Object>> show(@Selector String id) {
     return respond(
-        () ->
-            deadLetterQueue
-                .find(id)
-                .map(item -> ok(detail(item)))
-                .orElseGet(DeadLettersEndpoint::notFound));
+        () -> find(id).map(item -> ok(detail(item))).orElseGet(DeadLettersEndpoint::notFound));
+  }
+
+  private Optional<DeadLetterItem> find(String id) {
+    return parseId(id).flatMap(deadLetterStore::find);
+  }
+
+  private static Optional<LogId> parseId(String id) {
+    try {
+      return Optional.of(LogId.ofHex(id));
+    } catch (IllegalArgumentException _) {
+      return Optional.empty();
+    }
+  }
+
+  private static String id(DeadLetterItem item) {
+    return item.letter().log().firstId().toHex();
   }
 
   /**
@@ -174,51 +196,51 @@ public final class DeadLettersEndpoint {
   public Mono<WebEndpointResponse<Object>> replay(@Selector String id, @Nullable String log) {
     return respond(
         () -> {
-          var item = deadLetterQueue.find(id);
+          var item = find(id);
           if (item.isEmpty()) {
             return notFound();
           }
           var original = item.get().letter().log();
           LogBatch batch;
           try {
-            batch =
-                log == null
-                    ? withNewAppendId(original, original.expandedBytes(), original.otlp())
-                    : corrected(original, log);
+            batch = log == null ? original : corrected(original, log);
           } catch (InvalidRequestException e) {
             return badRequest(e.error);
           }
-          if (!deadLetterQueue.replay(id, batch)) {
-            return notFound();
-          }
-          LOG.info(
-              "dead letter {} replayed{}: log {}",
-              id,
-              log == null ? "" : " with a correction",
-              original.firstId().toHex());
-          return ok(new RemovedDeadLetter(id));
+          return switch (replayer.replay(item.get(), batch)) {
+            case ReplayResult.Replayed() -> {
+              LOG.info("dead letter {} replayed{}", id, log == null ? "" : " with a correction");
+              yield ok(new RemovedDeadLetter(id));
+            }
+            case ReplayResult.SpoolUnavailable(var reason) -> unavailable("spool", reason);
+          };
         });
   }
 
-  /** Purges a dead letter: removes it with its record; 404 when there is none with this id. */
+  /**
+   * Purges a dead letter: removes its record; 404 when there is none with this id, 409 when its
+   * replay has started.
+   */
   @DeleteOperation
   public Mono<WebEndpointResponse<Object>> purge(@Selector String id) {
     return respond(
         () -> {
-          var item = deadLetterQueue.find(id);
-          if (item.isEmpty() || !deadLetterQueue.purge(id)) {
+          var item = find(id);
+          if (item.isPresent() && item.get().replayStarted()) {
+            return error(
+                new FieldError("id", "its replay has started: replay it again"), STATUS_CONFLICT);
+          }
+          if (item.isEmpty() || !deadLetterStore.purge(item.get().letter().log().firstId())) {
             return notFound();
           }
-          LOG.info(
-              "dead letter {} purged: log {}", id, item.get().letter().log().firstId().toHex());
+          LOG.info("dead letter {} purged", id);
           return ok(new RemovedDeadLetter(id));
         });
   }
 
-  /** Creates a batch of the record with a new append id, because each replay is a new append. */
-  private static LogBatch withNewAppendId(LogBatch original, int expandedBytes, byte[] otlp) {
+  private static LogBatch withRecord(LogBatch original, int expandedBytes, byte[] otlp) {
     return new LogBatch(
-        UUID.randomUUID(),
+        original.appendId(),
         original.tenant(),
         original.receivedNanos(),
         original.firstId(),
@@ -250,7 +272,7 @@ public final class DeadLettersEndpoint {
         throw new InvalidRequestException(
             "log", "has " + walker.expandedBytes() + " bytes, limit " + limits.maxExpandedBytes());
       }
-      return withNewAppendId(
+      return withRecord(
           original, (int) walker.expandedBytes(), Arrays.copyOf(payload.bytes(), payload.length()));
     } catch (DecodeException e) {
       throw new InvalidRequestException("log", e.detail());
@@ -290,14 +312,16 @@ public final class DeadLettersEndpoint {
     var letter = item.letter();
     var log = letter.log();
     return new DeadLetterSummary(
-        item.id(),
+        id(item),
         log.firstId().toHex(),
         log.tenant(),
         serviceName(log),
         receivedAt(log),
         letter.reason(),
+        letter.code(),
         letter.deadLetteredAt(),
-        log.otlp().length);
+        log.otlp().length,
+        item.replayStarted());
   }
 
   private static DeadLetterDetail detail(DeadLetterItem item) {
@@ -309,8 +333,10 @@ public final class DeadLettersEndpoint {
         summary.service(),
         summary.received(),
         summary.reason(),
+        summary.code(),
         summary.at(),
         summary.bytes(),
+        summary.replayStarted(),
         OtlpJsonEncoder.encode(item.letter().log().otlp()));
   }
 
@@ -362,13 +388,16 @@ public final class DeadLettersEndpoint {
               try {
                 return operation.get();
               } catch (RuntimeException e) {
-                LOG.warn("dead letters unavailable, responding 503: {}", e.toString());
-                return error(
-                    new FieldError("spool", "is unavailable"),
-                    WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
+                return unavailable("store", e.toString());
               }
             })
         .subscribeOn(Schedulers.boundedElastic());
+  }
+
+  private static WebEndpointResponse<Object> unavailable(String source, String reason) {
+    LOG.warn("dead letters: {} unavailable, responding 503: {}", source, reason);
+    return error(
+        new FieldError(source, "is unavailable"), WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
   }
 
   private static WebEndpointResponse<Object> ok(Object body) {

@@ -9,8 +9,8 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 
 /**
  * The health of delivery: up while the spool is readable and all delivery workers run. An
- * unavailable store, a schema mismatch or a full dead letter queue leaves it up, because ingest
- * continues and no log is lost; the detail {@code paused} has the reasons.
+ * unavailable store or a schema mismatch leaves it up, because ingest continues and no log is lost;
+ * the detail {@code paused} has the reasons.
  */
 public final class DeliveryHealth implements HealthIndicator {
   private final Supplier<? extends Collection<DeliveryWorker>> workers;

@@ -2,29 +2,23 @@ package dev.sluice.api.ops;
 
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.DeadLetterQueue;
-import dev.sluice.core.port.DeadLetterQueue.Capacity;
 import dev.sluice.core.port.Spool;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.ToLongFunction;
 
-/** The gauges that are read at each scrape: spool backlog and drain, dead letters, memory. */
+/** The gauges that are read at each scrape: spool backlog and drain, memory. */
 public final class GatewayGauges implements MeterBinder {
   private final Backlog backlog;
   private final Spool spool;
-  private final DeadLetterQueue deadLetterQueue;
   private final MemoryBudget budget;
   private final AtomicLong maxAcked = new AtomicLong();
 
-  public GatewayGauges(
-      Backlog backlog, Spool spool, DeadLetterQueue deadLetterQueue, MemoryBudget budget) {
+  public GatewayGauges(Backlog backlog, Spool spool, MemoryBudget budget) {
     this.backlog = backlog;
     this.spool = spool;
-    this.deadLetterQueue = deadLetterQueue;
     this.budget = budget;
   }
 
@@ -42,16 +36,6 @@ public final class GatewayGauges implements MeterBinder {
         .register(registry);
     FunctionCounter.builder("sluice.spool.acked", this, GatewayGauges::acked)
         .description("Log records acked over the life of the spool; its rate is the drain rate")
-        .register(registry);
-    Gauge.builder(
-            "sluice.dead.letters", deadLetterQueue, d -> deadLetterCapacity(d, Capacity::used))
-        .description("Log records in the dead letter queue, rejected by the store")
-        .register(registry);
-    Gauge.builder(
-            "sluice.dead.letters.capacity",
-            deadLetterQueue,
-            d -> deadLetterCapacity(d, Capacity::max))
-        .description("Maximum number of dead letters; at the limit delivery pauses")
         .register(registry);
     Gauge.builder("sluice.ingest.in.flight", budget, MemoryBudget::used)
         .description("Memory of the requests in flight")
@@ -75,15 +59,6 @@ public final class GatewayGauges implements MeterBinder {
   /** Whether the status has counts: a full spool has them, an unreachable one does not. */
   private static boolean isKnown(Spool.SpoolStatus status) {
     return status.outageReason() == null || status.deliveredRecords() > 0;
-  }
-
-  private static double deadLetterCapacity(
-      DeadLetterQueue deadLetterQueue, ToLongFunction<Capacity> value) {
-    try {
-      return value.applyAsLong(deadLetterQueue.capacity());
-    } catch (RuntimeException _) {
-      return Double.NaN;
-    }
   }
 
   private Number entries() {

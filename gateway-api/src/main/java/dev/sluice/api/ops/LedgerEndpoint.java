@@ -28,9 +28,9 @@ public final class LedgerEndpoint {
    * @param accepted records accepted into the spool; null while the spool is unavailable
    * @param inFlight accepted records that are in the spool; null while the spool is unavailable
    * @param stored accepted records that are in the log table; null while the store is unavailable
-   * @param deadLettered accepted records in the dead letter queue; null while the spool is
+   * @param deadLettered accepted records that are open dead letters; null while the store is
    *     unavailable
-   * @param purged accepted records that became dead letters and were purged; null while the spool
+   * @param purged accepted records that became dead letters and were purged; null while the store
    *     is unavailable
    * @param quarantined accepted records in damaged entries, which are in quarantine; null while the
    *     spool is unavailable
@@ -97,17 +97,15 @@ public final class LedgerEndpoint {
 
   private static Day day(LocalDate day, Ledger.LedgerBalance ledgerBalance) {
     var spool = ledgerBalance.spool();
-    return spool == null
-        ? new Day(
-            day, null, null, ledgerBalance.stored(), null, null, null, ledgerBalance.imbalance())
-        : new Day(
-            day,
-            spool.accepted(),
-            spool.inFlight(),
-            ledgerBalance.stored(),
-            spool.deadLettered(),
-            spool.purged(),
-            spool.quarantined(),
-            ledgerBalance.imbalance());
+    var deadLetters = ledgerBalance.deadLetters();
+    return new Day(
+        day,
+        spool == null ? null : spool.accepted(),
+        spool == null ? null : spool.inFlight(),
+        ledgerBalance.stored(),
+        deadLetters == null ? null : deadLetters.open(),
+        deadLetters == null ? null : deadLetters.purged(),
+        spool == null ? null : spool.quarantined(),
+        ledgerBalance.imbalance());
   }
 }

@@ -1,6 +1,8 @@
 package dev.sluice.api.ops;
 
 import dev.sluice.core.ledger.Ledger;
+import dev.sluice.core.port.DeadLetterStore;
+import dev.sluice.core.port.DeadLetterStore.DeadLetterCounts;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool.RecordCounts;
 import io.micrometer.core.instrument.Gauge;
@@ -13,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The gauges of the ledger. A background thread counts the ledger at an interval, so that a scrape
- * does not wait for two databases. A gauge is NaN while its count is unknown.
+ * The gauges of the ledger and of the dead letters. A background thread counts them at an interval,
+ * so that a scrape does not wait for two databases. A gauge is NaN while its count is unknown.
  */
 public final class LedgerGauges implements MeterBinder, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LedgerGauges.class);
@@ -26,17 +28,21 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
   private static final Duration MAX_DELAY = Duration.ofMinutes(10);
 
   private final Ledger ledger;
+  private final DeadLetterStore deadLetterStore;
   private final Scheduler scheduler;
   private final Duration interval;
   private volatile boolean closed;
   private volatile Ledger.@Nullable LedgerBalance total;
+  private volatile double openDeadLetters = Double.NaN;
 
   /**
    * @param interval the interval between the end of one count and the start of the next; longer
    *     when a count takes more than a hundredth of it, up to ten minutes
    */
-  public LedgerGauges(Ledger ledger, Scheduler scheduler, Duration interval) {
+  public LedgerGauges(
+      Ledger ledger, DeadLetterStore deadLetterStore, Scheduler scheduler, Duration interval) {
     this.ledger = ledger;
+    this.deadLetterStore = deadLetterStore;
     this.scheduler = scheduler;
     this.interval = interval;
   }
@@ -55,14 +61,17 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
     gauge("stored", ledgerBalance -> orNaN(ledgerBalance.stored()))
         .description("Accepted log records of the last days that are in the log table")
         .register(registry);
-    gauge("dead.lettered", fromSpool(RecordCounts::deadLettered))
+    gauge("dead.lettered", fromDeadLetters(DeadLetterCounts::open))
         .description("Accepted log records of the last days that are dead letters")
         .register(registry);
-    gauge("purged", fromSpool(RecordCounts::purged))
+    gauge("purged", fromDeadLetters(DeadLetterCounts::purged))
         .description("Accepted log records of the last days that were purged as dead letters")
         .register(registry);
     gauge("quarantined", fromSpool(RecordCounts::quarantined))
         .description("Accepted log records of the last days that are in quarantined entries")
+        .register(registry);
+    Gauge.builder("sluice.dead.letters", this, gauges -> gauges.openDeadLetters)
+        .description("Log records that the store rejected, neither replayed nor purged")
         .register(registry);
     count();
   }
@@ -86,6 +95,14 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
     };
   }
 
+  private static ToDoubleFunction<Ledger.LedgerBalance> fromDeadLetters(
+      ToDoubleFunction<DeadLetterCounts> value) {
+    return ledgerBalance -> {
+      var counts = ledgerBalance.deadLetters();
+      return counts == null ? Double.NaN : value.applyAsDouble(counts);
+    };
+  }
+
   private static double orNaN(@Nullable Long value) {
     return value == null ? Double.NaN : value.doubleValue();
   }
@@ -99,6 +116,7 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
                 () -> {
                   long began = System.nanoTime();
                   try {
+                    openDeadLetters = countOpenDeadLetters();
                     var before = total;
                     total = ledger.count().total();
                     logImbalance(before, total);
@@ -113,6 +131,14 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
                     }
                   }
                 });
+  }
+
+  private double countOpenDeadLetters() {
+    try {
+      return deadLetterStore.counts().open();
+    } catch (RuntimeException _) {
+      return Double.NaN;
+    }
   }
 
   /** Returns the delay before the next count, so that counting takes a small share of the time. */

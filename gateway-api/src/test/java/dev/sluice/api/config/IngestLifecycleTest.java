@@ -7,7 +7,6 @@ import dev.sluice.api.IngestFixture;
 import dev.sluice.api.ops.MicrometerMetrics;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.domain.LogId;
 import dev.sluice.core.ingest.AckLevel;
 import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.MemoryBudget;
@@ -76,7 +75,7 @@ class IngestLifecycleTest {
     }
 
     @Override
-    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
+    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
       return CompletableFuture.completedFuture(new DeliveryStatus.Pending());
     }
 

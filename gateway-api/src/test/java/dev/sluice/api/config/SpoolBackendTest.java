@@ -61,7 +61,6 @@ class SpoolBackendTest {
             "sluice",
             "one",
             LIMITS,
-            10,
             Duration.ofMinutes(1),
             Duration.ofSeconds(1),
             RedisSpool.AppendSettings.DEFAULT),
@@ -71,7 +70,6 @@ class SpoolBackendTest {
             wal.writeSettings(),
             wal.segmentSettings(),
             LIMITS,
-            10,
             10,
             Duration.ofMinutes(1)),
         new FailoverSpool.FailoverSettings(

@@ -34,7 +34,6 @@ class WalFailureAnalyzerTest {
             wal.segmentSettings(),
             deliveryLimits,
             10,
-            10,
             Duration.ofDays(1)),
         InstantSource.system(),
         new ShutdownDeadline(Duration.ofSeconds(1)));

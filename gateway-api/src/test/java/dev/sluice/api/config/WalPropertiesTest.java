@@ -90,7 +90,13 @@ class WalPropertiesTest {
     assertThatThrownBy(
             () ->
                 new SluiceProperties(
-                    Set.of(Role.INGEST), SpoolType.WAL, null, Duration.ofSeconds(1), false, null))
+                    Set.of(Role.INGEST),
+                    SpoolType.WAL,
+                    null,
+                    Duration.ofSeconds(1),
+                    false,
+                    null,
+                    null))
         .hasMessageContaining("sluice.spool is wal")
         .hasMessageContaining("sluice.roles");
   }

@@ -7,18 +7,23 @@ import dev.sluice.api.decode.OtlpJsonDecoder;
 import dev.sluice.api.ops.DeadLettersEndpoint.DeadLetterDetail;
 import dev.sluice.api.ops.DeadLettersEndpoint.DeadLetterPage;
 import dev.sluice.api.ops.DeadLettersEndpoint.ErrorResponse;
+import dev.sluice.core.delivery.DeadLetterReplayer;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.DeadLetterQueue;
+import dev.sluice.core.domain.ReplayId;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
+import dev.sluice.core.port.WriteResult;
+import dev.sluice.testkit.InMemoryDeadLetterStore;
+import dev.sluice.testkit.InMemorySpool;
 import dev.sluice.testkit.LogBatches;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -29,9 +34,27 @@ import reactor.core.publisher.Mono;
 class DeadLettersEndpointTest {
   private static final Instant AT = Instant.parse("2026-08-24T10:00:00Z");
 
-  private final FakeDeadLetterQueue fakeDeadLetterQueue = new FakeDeadLetterQueue();
+  private final InMemoryDeadLetterStore store = new InMemoryDeadLetterStore();
+  private final InMemorySpool spool = new InMemorySpool();
   private final DeadLettersEndpoint endpoint =
-      new DeadLettersEndpoint(fakeDeadLetterQueue, Limits.DEFAULT);
+      new DeadLettersEndpoint(store, new DeadLetterReplayer(spool, store), Limits.DEFAULT);
+
+  /** Adds a dead letter; returns its id. */
+  private String add(LogBatch log) {
+    assertThat(
+            store.write(
+                new Delivery("1-0", List.of(log), false),
+                List.of(new DeadLetter(log, "too large", 131, AT))))
+        .isEqualTo(new WriteResult.Written());
+    return log.firstId().toHex();
+  }
+
+  private LogBatch replayed() throws InterruptedException {
+    var delivery = spool.poll(Duration.ZERO).orElseThrow();
+    assertThat(delivery.redelivered()).isTrue();
+    assertThat(delivery.batches()).hasSize(1);
+    return delivery.batches().getFirst();
+  }
 
   private static WebEndpointResponse<Object> call(Mono<WebEndpointResponse<Object>> operation) {
     return operation.blockOptional().orElseThrow();
@@ -49,25 +72,25 @@ class DeadLettersEndpointTest {
   @Test
   void list_several_returnsOldestFirstWithTheNextCursor() {
     var logs = List.of(LogBatches.of(1), LogBatches.of(1), LogBatches.of(1));
-    for (int i = 0; i < 3; i++) {
-      fakeDeadLetterQueue.deadLetters.put(
-          Integer.toString(i), new DeadLetter(logs.get(i), "too large", AT));
-    }
+    logs.forEach(this::add);
+    var ids = logs.stream().map(log -> log.firstId().toHex()).sorted().toList();
 
     var page = body(DeadLetterPage.class, endpoint.list(null, 2));
 
     assertThat(page.count()).isEqualTo(3);
-    assertThat(page.capacity()).isEqualTo(10);
-    assertThat(page.next()).isEqualTo("1");
-    assertThat(page.deadLetters()).extracting("id").containsExactly("0", "1");
+    assertThat(page.next()).isEqualTo(ids.get(1));
+    assertThat(page.deadLetters()).extracting("id").containsExactly(ids.get(0), ids.get(1));
     var first = page.deadLetters().getFirst();
-    assertThat(first.logId()).isEqualTo(logs.getFirst().firstId().toHex());
+    assertThat(first.logId()).isEqualTo(ids.getFirst());
     assertThat(first.service()).isNotEmpty();
     assertThat(first.tenant()).isEqualTo("default");
     assertThat(first.reason()).isEqualTo("too large");
+    assertThat(first.code()).isEqualTo(131);
+    assertThat(first.replayStarted()).isFalse();
     assertThat(first.at()).isEqualTo(AT);
     assertThat(first.bytes()).isEqualTo(logs.getFirst().otlp().length);
-    assertThat(body(DeadLetterPage.class, endpoint.list("1", null)).deadLetters()).hasSize(1);
+    assertThat(body(DeadLetterPage.class, endpoint.list(ids.get(1), null)).deadLetters())
+        .hasSize(1);
   }
 
   @ParameterizedTest
@@ -88,37 +111,37 @@ class DeadLettersEndpointTest {
   @Test
   void show_existing_returnsTheLogAsOtlpJson() throws Exception {
     var log = LogBatches.of(1);
-    fakeDeadLetterQueue.deadLetters.put("a", new DeadLetter(log, "too large", AT));
+    var id = add(log);
 
-    var deadLetterDetail = body(DeadLetterDetail.class, endpoint.show("a"));
+    var deadLetterDetail = body(DeadLetterDetail.class, endpoint.show(id));
 
     assertThat(parsed(log(deadLetterDetail.log()))).isEqualTo(parsed(log));
   }
 
   @Test
-  void replay_uncorrected_keepsEverythingButTheAppendId() {
+  void replay_uncorrected_keepsEverythingButTheAppendId() throws Exception {
     var log = LogBatches.of(1);
-    fakeDeadLetterQueue.deadLetters.put("a", new DeadLetter(log, "too large", AT));
+    var id = add(log);
 
-    assertThat(call(endpoint.replay("a", null)).getStatus()).isEqualTo(200);
+    assertThat(call(endpoint.replay(id, null)).getStatus()).isEqualTo(200);
 
-    var replayed = fakeDeadLetterQueue.replayed();
+    var replayed = replayed();
     assertThat(replayed.otlp()).isEqualTo(log.otlp());
     assertIdentityOf(log, replayed);
     assertThat(replayed.expandedBytes()).isEqualTo(log.expandedBytes());
-    assertThat(replayed.appendId()).isNotEqualTo(log.appendId());
-    assertThat(fakeDeadLetterQueue.deadLetters).isEmpty();
+    assertThat(replayed.appendId()).isEqualTo(ReplayId.of(log.firstId(), 1));
+    assertThat(store.list(null, 1)).isEmpty();
   }
 
   @Test
   void replay_corrected_keepsIdentityReceiptAndTenant() throws Exception {
     var log = LogBatches.of(1);
-    fakeDeadLetterQueue.deadLetters.put("a", new DeadLetter(log, "too large", AT));
+    var id = add(log);
 
-    var response = call(endpoint.replay("a", records("{\"body\":{\"stringValue\":\"better\"}}")));
+    var response = call(endpoint.replay(id, records("{\"body\":{\"stringValue\":\"better\"}}")));
 
     assertThat(response.getStatus()).isEqualTo(200);
-    var replayed = fakeDeadLetterQueue.replayed();
+    var replayed = replayed();
     assertIdentityOf(log, replayed);
     var records = parsed(replayed).getResourceLogs(0).getScopeLogs(0).getLogRecordsList();
     assertThat(records).hasSize(1);
@@ -144,32 +167,34 @@ class DeadLettersEndpointTest {
       })
   void replay_invalidCorrection_is400WithTheReasonAndKeepsTheDeadLetter(
       String records, String field, String reason) {
-    fakeDeadLetterQueue.deadLetters.put("a", new DeadLetter(LogBatches.of(1), "too large", AT));
+    var id = add(LogBatches.of(1));
 
-    assertThat(call(endpoint.replay("a", records(records))).getStatus()).isEqualTo(400);
+    assertThat(call(endpoint.replay(id, records(records))).getStatus()).isEqualTo(400);
     var only =
-        body(ErrorResponse.class, endpoint.replay("a", records(records))).reasons().getFirst();
+        body(ErrorResponse.class, endpoint.replay(id, records(records))).reasons().getFirst();
     assertThat(only.field()).isEqualTo(field);
     assertThat(only.reason()).isEqualTo(reason);
-    assertThat(fakeDeadLetterQueue.deadLetters).containsKey("a");
+    assertThat(store.list(null, 2)).hasSize(1);
+    assertThat(spool.depth().entries()).isZero();
   }
 
   @Test
   void replay_emptyCorrection_is400() {
-    fakeDeadLetterQueue.deadLetters.put("a", new DeadLetter(LogBatches.of(1), "too large", AT));
+    var id = add(LogBatches.of(1));
 
-    assertThat(call(endpoint.replay("a", "{}")).getStatus()).isEqualTo(400);
-    assertThat(call(endpoint.replay("a", "")).getStatus()).isEqualTo(400);
-    assertThat(call(endpoint.replay("a", "{\"resourceLogs\":")).getStatus()).isEqualTo(400);
+    assertThat(call(endpoint.replay(id, "{}")).getStatus()).isEqualTo(400);
+    assertThat(call(endpoint.replay(id, "")).getStatus()).isEqualTo(400);
+    assertThat(call(endpoint.replay(id, "{\"resourceLogs\":")).getStatus()).isEqualTo(400);
   }
 
   @Test
   void purge_existing_isRemoved() {
-    fakeDeadLetterQueue.deadLetters.put("a", new DeadLetter(LogBatches.of(1), "too large", AT));
+    var id = add(LogBatches.of(1));
 
-    assertThat(call(endpoint.purge("a")).getStatus()).isEqualTo(200);
+    assertThat(call(endpoint.purge(id)).getStatus()).isEqualTo(200);
 
-    assertThat(fakeDeadLetterQueue.deadLetters).isEmpty();
+    assertThat(store.list(null, 1)).isEmpty();
+    assertThat(store.counts().purged()).isEqualTo(1);
   }
 
   @Test
@@ -180,13 +205,38 @@ class DeadLettersEndpointTest {
   }
 
   @Test
-  void anyOperation_spoolUnavailable_is503() {
-    fakeDeadLetterQueue.unavailable = true;
+  void purge_replayStarted_is409AndItCanBeReplayedAgain() {
+    var id = add(LogBatches.of(1));
+    store.startReplay(store.list(null, 1).getFirst().letter());
+
+    assertThat(call(endpoint.purge(id)).getStatus()).isEqualTo(409);
+    assertThat(body(DeadLetterDetail.class, endpoint.show(id)).replayStarted()).isTrue();
+    assertThat(call(endpoint.replay(id, null)).getStatus()).isEqualTo(200);
+
+    assertThat(call(endpoint.show(id)).getStatus()).isEqualTo(404);
+  }
+
+  @Test
+  void replay_spoolUnavailable_is503AndTheDeadLetterStays() {
+    var id = add(LogBatches.of(1));
+    spool.setUnavailable(new AppendResult.Unavailable(Duration.ofSeconds(1), "full"));
+
+    assertThat(call(endpoint.replay(id, null)).getStatus()).isEqualTo(503);
+
+    var only = body(ErrorResponse.class, endpoint.replay(id, null)).reasons().getFirst();
+    assertThat(only.field()).isEqualTo("spool");
+    assertThat(store.list(null, 1)).hasSize(1);
+  }
+
+  @Test
+  void anyOperation_storeUnavailable_is503() {
+    var id = add(LogBatches.of(1));
+    store.setUnavailable(true);
 
     assertThat(call(endpoint.list(null, null)).getStatus()).isEqualTo(503);
-    assertThat(call(endpoint.show("a")).getStatus()).isEqualTo(503);
-    assertThat(call(endpoint.replay("a", null)).getStatus()).isEqualTo(503);
-    assertThat(call(endpoint.purge("a")).getStatus()).isEqualTo(503);
+    assertThat(call(endpoint.show(id)).getStatus()).isEqualTo(503);
+    assertThat(call(endpoint.replay(id, null)).getStatus()).isEqualTo(503);
+    assertThat(call(endpoint.purge(id)).getStatus()).isEqualTo(503);
   }
 
   private static String records(String records) {
@@ -195,61 +245,5 @@ class DeadLettersEndpointTest {
 
   private static ExportLogsServiceRequest parsed(LogBatch log) throws Exception {
     return ExportLogsServiceRequest.parseFrom(log.otlp());
-  }
-
-  /** A dead letter queue in memory. */
-  private static final class FakeDeadLetterQueue implements DeadLetterQueue {
-    private final TreeMap<String, DeadLetter> deadLetters = new TreeMap<>();
-    private @Nullable LogBatch replayed;
-    private boolean unavailable;
-
-    LogBatch replayed() {
-      return Optional.ofNullable(replayed).orElseThrow();
-    }
-
-    private void requireAvailable() {
-      if (unavailable) {
-        throw new IllegalStateException("spool unavailable");
-      }
-    }
-
-    @Override
-    public List<DeadLetterQueue.DeadLetterItem> list(@Nullable String after, int limit) {
-      requireAvailable();
-      if ("none".equals(after)) {
-        throw new IllegalArgumentException("not an id: none");
-      }
-      return deadLetters.entrySet().stream()
-          .filter(entry -> after == null || entry.getKey().compareTo(after) > 0)
-          .limit(limit)
-          .map(entry -> new DeadLetterQueue.DeadLetterItem(entry.getKey(), entry.getValue()))
-          .toList();
-    }
-
-    @Override
-    public Optional<DeadLetterQueue.DeadLetterItem> find(String id) {
-      requireAvailable();
-      return Optional.ofNullable(deadLetters.get(id))
-          .map(letter -> new DeadLetterQueue.DeadLetterItem(id, letter));
-    }
-
-    @Override
-    public boolean replay(String id, LogBatch log) {
-      requireAvailable();
-      replayed = log;
-      return deadLetters.remove(id) != null;
-    }
-
-    @Override
-    public boolean purge(String id) {
-      requireAvailable();
-      return deadLetters.remove(id) != null;
-    }
-
-    @Override
-    public Capacity capacity() {
-      requireAvailable();
-      return new Capacity(deadLetters.size(), 10);
-    }
   }
 }

@@ -8,6 +8,7 @@ import dev.sluice.core.delivery.DeliveryWorker;
 import dev.sluice.core.port.DeliveryMetrics.PauseReason;
 import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogStore.StoreResult;
+import dev.sluice.testkit.InMemoryDeadLetterStore;
 import dev.sluice.testkit.InMemoryLogStore;
 import dev.sluice.testkit.InMemorySpool;
 import dev.sluice.testkit.LogBatches;
@@ -28,6 +29,7 @@ class DeliveryHealthTest {
           "test",
           spool,
           store,
+          new InMemoryDeadLetterStore(),
           LogEnricher.NONE,
           new MicrometerMetrics(registry),
           new DeliveryWorker.WorkerSettings(
@@ -71,6 +73,6 @@ class DeliveryHealthTest {
 
   @Test
   void label_reason_isKebabCase() {
-    assertThat(MicrometerMetrics.label(PauseReason.DEAD_LETTERS)).isEqualTo("dead-letters");
+    assertThat(MicrometerMetrics.label(PauseReason.SCHEMA)).isEqualTo("schema");
   }
 }

@@ -20,9 +20,8 @@ class SpoolHealthTest {
   private final InMemorySpool fallback = new InMemorySpool();
   private final FailoverSpool failover =
       new FailoverSpool(
-          new FailoverSpool.SpoolTarget("Redis", primary, primary, primary, primary),
-          new FailoverSpool.SpoolTarget(
-              "the write-ahead log", fallback, fallback, fallback, fallback),
+          new FailoverSpool.SpoolTarget("Redis", primary, primary, primary),
+          new FailoverSpool.SpoolTarget("the write-ahead log", fallback, fallback, fallback),
           fallback,
           new FailoverSpool.FailoverSettings(
               Duration.ofSeconds(10),

@@ -1,7 +1,6 @@
 package dev.sluice.core.ingest;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.LogIdGenerator;
 import dev.sluice.core.ingest.IngestService.BatchLimits;
 import dev.sluice.core.ingest.RequestBatcher.AppendOutcome;
@@ -216,7 +215,7 @@ public class RequestBatcherBenchmark {
     }
 
     @Override
-    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
+    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
       throw new UnsupportedOperationException("not used by this benchmark");
     }
 

@@ -2,6 +2,7 @@ package dev.sluice.core.delivery;
 
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.DeadLetterStore;
 import dev.sluice.core.port.DeliveryMetrics;
 import dev.sluice.core.port.DeliveryMetrics.PauseReason;
 import dev.sluice.core.port.LogEnricher;
@@ -10,6 +11,7 @@ import dev.sluice.core.port.LogStore.DeliverySlice;
 import dev.sluice.core.port.LogStore.StoreResult;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.core.port.SpoolConsumer.Delivery;
+import dev.sluice.core.port.WriteResult;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
@@ -25,12 +27,13 @@ import org.jspecify.annotations.Nullable;
  * <p>The recovery is the same for every failure, such as a busy store, a lost connection or a
  * restart: the delivery stays unacknowledged, the worker pauses, and {@link SpoolConsumer#poll}
  * returns the delivery again. {@link PoisonRecordBisector} finds the records that the store
- * rejects; they become dead letters, and the other records are stored.
+ * rejects; they become dead letters, which are written before the acknowledgement, and the other
+ * records are stored.
  */
 public final class DeliveryWorker implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(DeliveryWorker.class.getName());
   private static final Duration POLL_TIMEOUT = Duration.ofMillis(250);
-  private static final StoreResult LEASE_LOST =
+  private static final StoreResult.Retryable LEASE_LOST =
       new StoreResult.Retryable("another worker has taken over the delivery");
 
   /**
@@ -69,6 +72,7 @@ public final class DeliveryWorker implements AutoCloseable {
 
   private final SpoolConsumer consumer;
   private final LogStore store;
+  private final DeadLetterStore deadLetterStore;
   private final LogEnricher enricher;
   private final DeliveryMetrics metrics;
   private final Backoff backoff;
@@ -91,11 +95,13 @@ public final class DeliveryWorker implements AutoCloseable {
       String name,
       SpoolConsumer consumer,
       LogStore store,
+      DeadLetterStore deadLetterStore,
       LogEnricher enricher,
       DeliveryMetrics metrics,
       WorkerSettings settings) {
     this.consumer = consumer;
     this.store = store;
+    this.deadLetterStore = deadLetterStore;
     this.enricher = enricher;
     this.metrics = metrics;
     this.backoff = settings.backoff();
@@ -115,10 +121,12 @@ public final class DeliveryWorker implements AutoCloseable {
       String name,
       SpoolConsumer consumer,
       LogStore store,
+      DeadLetterStore deadLetterStore,
       LogEnricher enricher,
       DeliveryMetrics metrics,
       WorkerSettings settings) {
-    var worker = new DeliveryWorker(name, consumer, store, enricher, metrics, settings);
+    var worker =
+        new DeliveryWorker(name, consumer, store, deadLetterStore, enricher, metrics, settings);
     worker.thread.start();
     return worker;
   }
@@ -188,7 +196,7 @@ public final class DeliveryWorker implements AutoCloseable {
         consumer.skip(appendId, reason);
       }
       // storeWhole() and storeBisected() handle it
-      case StoreResult.Rejected(var reason) -> throw new IllegalStateException(reason);
+      case StoreResult.Rejected(var reason, _) -> throw new IllegalStateException(reason);
     }
   }
 
@@ -199,13 +207,13 @@ public final class DeliveryWorker implements AutoCloseable {
       return LEASE_LOST;
     }
     var storeResult = store(DeliverySlice.of(delivery));
-    if (storeResult instanceof StoreResult.Rejected(var reason)) {
+    if (storeResult instanceof StoreResult.Rejected poisoned) {
       LOG.log(
           Level.WARNING,
           "delivery of {0} logs rejected by ClickHouse, storing the valid logs by bisection: {1}",
           delivery.records(),
-          reason);
-      bisector = new PoisonRecordBisector(delivery, reason, maxDeadLetters, clock);
+          poisoned.reason());
+      bisector = new PoisonRecordBisector(delivery, poisoned, maxDeadLetters, clock);
       return storeBisected(bisector, delivery);
     }
     return storeResult;
@@ -256,12 +264,18 @@ public final class DeliveryWorker implements AutoCloseable {
   private void ack(Delivery delivery, List<DeadLetter> deadLetters, Instant start)
       throws InterruptedException {
     var end = clock.instant();
-    if (!consumer.ack(delivery, deadLetters)) {
-      pause(
-          PauseReason.DEAD_LETTERS,
-          "the dead letter queue has no capacity for " + deadLetters.size() + " more");
-      return;
+    switch (writeDeadLetters(delivery, deadLetters)) {
+      case WriteResult.Written() -> {}
+      case WriteResult.Retryable(var reason) -> {
+        pause(PauseReason.STORE, "dead letters not written: " + reason);
+        return;
+      }
+      case WriteResult.SchemaMismatch(var reason) -> {
+        pause(PauseReason.SCHEMA, "dead letters not written: " + reason);
+        return;
+      }
     }
+    consumer.ack(delivery);
     bisector = null;
     backoff.reset();
     clearPause();
@@ -269,7 +283,7 @@ public final class DeliveryWorker implements AutoCloseable {
       metrics.recordDeadLettered(deadLetters.size());
       LOG.log(
           Level.ERROR,
-          "{0} logs moved to the dead letter queue, reason of the first: {1}",
+          "{0} logs written to the dead letters, reason of the first: {1}",
           deadLetters.size(),
           deadLetters.getFirst().reason());
     }
@@ -279,6 +293,25 @@ public final class DeliveryWorker implements AutoCloseable {
         Duration.between(start, end),
         Duration.ofNanos(
             end.getEpochSecond() * 1_000_000_000L + end.getNano() - oldestReceivedNanos(delivery)));
+  }
+
+  /**
+   * Writes the dead letters while this worker owns the delivery: the records of a delivery that
+   * another worker has taken over may be stored by now.
+   */
+  private WriteResult writeDeadLetters(Delivery delivery, List<DeadLetter> deadLetters)
+      throws InterruptedException {
+    if (deadLetters.isEmpty() && !delivery.redelivered()) {
+      return new WriteResult.Written();
+    }
+    if (!consumer.renewLease(delivery)) {
+      return new WriteResult.Retryable(LEASE_LOST.reason());
+    }
+    try {
+      return deadLetterStore.write(delivery, deadLetters);
+    } catch (RuntimeException e) {
+      return new WriteResult.Retryable(e.toString());
+    }
   }
 
   private void clearPause() {
@@ -308,11 +341,6 @@ public final class DeliveryWorker implements AutoCloseable {
             LOG.log(
                 Level.ERROR,
                 "delivery paused: ClickHouse schema mismatch; records stay in the spool: {0}",
-                reason);
-        case DEAD_LETTERS ->
-            LOG.log(
-                Level.ERROR,
-                "delivery paused: dead letter queue full; records stay in the spool: {0}",
                 reason);
       }
     }

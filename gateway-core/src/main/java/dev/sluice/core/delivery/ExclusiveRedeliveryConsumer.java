@@ -1,9 +1,7 @@
 package dev.sluice.core.delivery;
 
-import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.port.SpoolConsumer;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.locks.ReentrantLock;
@@ -78,9 +76,9 @@ public final class ExclusiveRedeliveryConsumer implements SpoolConsumer {
   }
 
   @Override
-  public boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
+  public void ack(Delivery delivery) {
     try {
-      return delegate.ack(delivery, deadLetters);
+      delegate.ack(delivery);
     } finally {
       release(); // acknowledged or not, this worker no longer inserts it
     }

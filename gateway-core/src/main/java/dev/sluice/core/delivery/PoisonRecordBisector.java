@@ -69,17 +69,18 @@ final class PoisonRecordBisector {
 
   /**
    * @param delivery the delivery that the store has just rejected
-   * @param reason the reason of the rejection
+   * @param rejected the rejection
    * @param maxDeadLetters the maximum number of rejected records; more are treated as a schema
    *     mismatch
    */
-  PoisonRecordBisector(Delivery delivery, String reason, int maxDeadLetters, InstantSource clock) {
+  PoisonRecordBisector(
+      Delivery delivery, StoreResult.Rejected rejected, int maxDeadLetters, InstantSource clock) {
     this.delivery = delivery;
     this.maxDeadLetters = maxDeadLetters;
     this.clock = clock;
     var full = fullSlice();
     if (full.records() == 1) {
-      addDeadLetter(full, reason);
+      addDeadLetter(full, rejected);
     } else {
       split(full);
     }
@@ -107,8 +108,8 @@ final class PoisonRecordBisector {
    */
   StoreResult run(StoreFunction store) throws InterruptedException {
     if (overLimit != null) {
-      if (store.store(toDeliverySlice(overLimit)) instanceof StoreResult.Rejected(var reason)) {
-        return tooManyRejected(reason);
+      if (store.store(toDeliverySlice(overLimit)) instanceof StoreResult.Rejected rejected) {
+        return tooManyRejected(rejected.reason());
       }
       restart();
     }
@@ -118,16 +119,16 @@ final class PoisonRecordBisector {
       lastSlice = slice;
       switch (store.store(toDeliverySlice(slice))) {
         case StoreResult.Stored() -> pending.remove();
-        case StoreResult.Rejected(var reason) when slice.records() > 1 -> {
+        case StoreResult.Rejected _ when slice.records() > 1 -> {
           pending.remove();
           split(slice);
         }
-        case StoreResult.Rejected(var reason) when limitReached() -> {
+        case StoreResult.Rejected rejected when limitReached() -> {
           overLimit = slice;
-          return tooManyRejected(reason);
+          return tooManyRejected(rejected.reason());
         }
-        case StoreResult.Rejected(var reason) -> {
-          addDeadLetter(slice, reason); // before the removal: after an error the slice is retried
+        case StoreResult.Rejected rejected -> {
+          addDeadLetter(slice, rejected); // before the removal: after an error the slice is retried
           pending.remove();
         }
         case StoreResult other -> {
@@ -176,11 +177,16 @@ final class PoisonRecordBisector {
         delivery.token() + "/" + slice.path(), delivery.batches(), slice.from(), slice.to(), true);
   }
 
-  private void addDeadLetter(Slice slice, String reason) {
+  private void addDeadLetter(Slice slice, StoreResult.Rejected rejected) {
     int index = slice.from();
     for (var batch : delivery.batches()) {
       if (index < batch.records()) {
-        var letter = new DeadLetter(RecordExtractor.extract(batch, index), reason, clock.instant());
+        var letter =
+            new DeadLetter(
+                RecordExtractor.extract(batch, index),
+                rejected.reason(),
+                rejected.code(),
+                clock.instant());
         deadLetters.add(letter);
         deadLetterBytes += letter.log().otlp().length;
         return;

@@ -1,9 +1,7 @@
 package dev.sluice.core.failover;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.DeadLetterQueue;
 import dev.sluice.core.port.FallbackSpoolConsumer;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Scheduler;
@@ -48,12 +46,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
    *
    * @param name the display name in log lines and messages, such as "Redis"
    */
-  public record SpoolTarget(
-      String name,
-      Spool spool,
-      IdempotencyStore keys,
-      Backlog backlog,
-      DeadLetterQueue deadLetterQueue) {}
+  public record SpoolTarget(String name, Spool spool, IdempotencyStore keys, Backlog backlog) {}
 
   /**
    * Settings of the failover.
@@ -163,17 +156,6 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
     return fallbackConsumer;
   }
 
-  /**
-   * Returns the dead letter queue of both spools. While one spool is unreachable, a list has the
-   * items of the other; all other operations throw if their spool is unreachable.
-   *
-   * @param prefix the prefix of the fallback's ids; no id of the primary begins with it
-   */
-  public DeadLetterQueue deadLetters(String prefix) {
-    return new CompositeDeadLetterQueue(
-        primary.deadLetterQueue(), fallback.deadLetterQueue(), prefix, breaker::requireClosed);
-  }
-
   /** Returns the state of the failover. Blocks until the fallback has returned its status. */
   public FailoverStatus failoverStatus() {
     var reason = breaker.reason();
@@ -259,8 +241,8 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
   }
 
   @Override
-  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
-    return receiptTranslator.statusOf(receipt, first, records);
+  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
+    return receiptTranslator.statusOf(receipt);
   }
 
   /**

@@ -1,11 +1,9 @@
 package dev.sluice.core.failover;
 
-import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.port.FallbackSpoolConsumer;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.SpoolConsumer;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
@@ -75,12 +73,11 @@ final class FallbackConsumer implements SpoolConsumer {
   }
 
   @Override
-  public boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
+  public void ack(Delivery delivery) {
     lock.lock();
     try {
-      boolean done = consumer.ack(delivery, deadLetters);
+      consumer.ack(delivery);
       deliveryAcked.signalAll();
-      return done;
     } finally {
       lock.unlock();
     }

@@ -1,6 +1,5 @@
 package dev.sluice.core.failover;
 
-import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.DeliveryStatus;
 import dev.sluice.core.port.Spool.Receipt;
@@ -55,24 +54,24 @@ final class ReceiptTranslator {
   }
 
   /** Returns the delivery status from the spool that has the batch. */
-  CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId firstLogId, int records) {
+  CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
     if (receipt.shard() >= 0) {
-      return primary.statusOf(receipt, firstLogId, records);
+      return primary.statusOf(receipt);
     }
     var parts = receipt.entryId().split("/", 3);
     var appendId = UUID.fromString(parts[0]);
     var primaryReceipt = primaryReceiptOf(appendId);
     if (primaryReceipt != null) {
-      return primary.statusOf(primaryReceipt, firstLogId, records);
+      return primary.statusOf(primaryReceipt);
     }
     long evicted = Long.parseLong(parts[1]);
     return fallback
-        .statusOf(new Receipt(-1 - receipt.shard(), parts[2]), firstLogId, records)
+        .statusOf(new Receipt(-1 - receipt.shard(), parts[2]))
         .thenCompose(
             status -> {
               var movedMeanwhile = primaryReceiptOf(appendId);
               if (movedMeanwhile != null) {
-                return primary.statusOf(movedMeanwhile, firstLogId, records);
+                return primary.statusOf(movedMeanwhile);
               }
               return CompletableFuture.completedStage(
                   status instanceof DeliveryStatus.Delivered && hasEvictedSince(evicted)

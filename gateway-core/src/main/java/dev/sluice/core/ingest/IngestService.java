@@ -89,6 +89,8 @@ public final class IngestService {
   private final Queue<OtlpWalker> walkers = new ConcurrentLinkedQueue<>();
 
   /**
+   * @param deadLetterLookup the lookup of dead letters, for requests of level {@link
+   *     AckLevel#STORED}
    * @param admission the source of retry delays for rejected requests
    * @param recordPolicy the filter and the mirror of valid records
    * @param storedAckTimeout the maximum time that the response to a request of level {@link
@@ -97,6 +99,7 @@ public final class IngestService {
   public IngestService(
       Spool spool,
       IdempotencyStore idempotencyStore,
+      DeadLetterLookup deadLetterLookup,
       AdmissionController admission,
       Limits limits,
       RecordPolicy recordPolicy,
@@ -111,7 +114,7 @@ public final class IngestService {
     this.metrics = metrics;
     this.idempotencyStore = idempotencyStore;
     this.admission = admission;
-    this.storedAcks = new StoredAckTracker(spool, scheduler, storedAckTimeout);
+    this.storedAcks = new StoredAckTracker(spool, deadLetterLookup, scheduler, storedAckTimeout);
     this.batcher = new RequestBatcher(spool, new LogIdGenerator(clock), scheduler, batchLimits);
   }
 

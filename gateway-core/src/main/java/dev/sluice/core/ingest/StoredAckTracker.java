@@ -6,8 +6,12 @@ import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.DeliveryStatus;
 import dev.sluice.core.port.Spool.Receipt;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.NavigableSet;
 import java.util.OptionalInt;
 import java.util.Queue;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -17,7 +21,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * A tracker of appended records whose clients wait until the records are stored. It polls the spool
  * periodically for the status of all pending requests, until the records are delivered or the
- * timeout of the request elapses. Thread-safe.
+ * timeout of the request elapses. Then it looks up which of the records are dead letters, in one
+ * lookup at a time for all requests that are delivered by then. Thread-safe.
  */
 final class StoredAckTracker {
   private static final Duration POLL_INTERVAL = Duration.ofMillis(100);
@@ -32,17 +37,29 @@ final class StoredAckTracker {
   private static final int MAX_PENDING = 50_000;
 
   private final Spool spool;
+  private final DeadLetterLookup deadLetterLookup;
   private final Scheduler scheduler;
   private final Duration timeout;
   private final Queue<PendingAck> pending = new ConcurrentLinkedQueue<>();
+
+  /** Requests whose records are delivered and not looked up yet. */
+  private final Queue<PendingAck> delivered = new ConcurrentLinkedQueue<>();
+
+  private final AtomicBoolean lookupRunning = new AtomicBoolean();
   private final AtomicInteger pendingCount = new AtomicInteger();
   private final AtomicBoolean pollScheduled = new AtomicBoolean();
 
   private record PendingAck(
-      Receipt receipt, LogId firstId, int records, CompletableFuture<OptionalInt> deadLetters) {}
+      Receipt receipt, LogId firstId, int records, CompletableFuture<OptionalInt> deadLetters) {
+    LogId lastId() {
+      return firstId.plus(records - 1);
+    }
+  }
 
-  StoredAckTracker(Spool spool, Scheduler scheduler, Duration timeout) {
+  StoredAckTracker(
+      Spool spool, DeadLetterLookup deadLetterLookup, Scheduler scheduler, Duration timeout) {
     this.spool = spool;
+    this.deadLetterLookup = deadLetterLookup;
     this.scheduler = scheduler;
     this.timeout = timeout;
   }
@@ -104,7 +121,7 @@ final class StoredAckTracker {
   private void pollStatus(PendingAck ack) {
     CompletionStage<DeliveryStatus> status;
     try {
-      status = spool.statusOf(ack.receipt(), ack.firstId(), ack.records());
+      status = spool.statusOf(ack.receipt());
     } catch (RuntimeException e) {
       status = CompletableFuture.completedStage(new DeliveryStatus.Unknown(e.toString()));
     }
@@ -113,12 +130,50 @@ final class StoredAckTracker {
             .exceptionally(e -> new DeliveryStatus.Unknown(e.toString()))
             .thenAccept(
                 known -> {
-                  if (known instanceof DeliveryStatus.Delivered(var deadLettered)) {
-                    ack.deadLetters().complete(OptionalInt.of(deadLettered));
+                  if (known instanceof DeliveryStatus.Delivered()) {
+                    delivered.add(ack);
+                    startLookup();
                   } else if (!ack.deadLetters().isDone()) {
                     pending.add(ack); // an unknown status is queried again too
                     schedulePoll();
                   }
                 });
+  }
+
+  private void startLookup() {
+    if (delivered.isEmpty() || !lookupRunning.compareAndSet(false, true)) {
+      return;
+    }
+    var acks = new ArrayList<PendingAck>();
+    for (var ack = delivered.poll(); ack != null; ack = delivered.poll()) {
+      acks.add(ack);
+    }
+    CompletionStage<List<LogId>> lookup;
+    try {
+      var first = acks.stream().map(PendingAck::firstId).min(LogId::compareTo).orElseThrow();
+      var last = acks.stream().map(PendingAck::lastId).max(LogId::compareTo).orElseThrow();
+      lookup = deadLetterLookup.findBetween(first, last);
+    } catch (Throwable e) { // such as OutOfMemoryError: other requests still wait
+      lookup = CompletableFuture.failedStage(e);
+    }
+    var _ =
+        lookup.whenComplete(
+            (ids, failure) -> {
+              lookupRunning.set(false);
+              if (failure == null) {
+                completeAll(acks, new TreeSet<>(ids));
+              } else {
+                pending.addAll(acks); // the number is unknown: query the status again
+                schedulePoll();
+              }
+              startLookup();
+            });
+  }
+
+  private static void completeAll(List<PendingAck> acks, NavigableSet<LogId> deadLetters) {
+    for (var ack : acks) {
+      int count = deadLetters.subSet(ack.firstId(), true, ack.lastId(), true).size();
+      ack.deadLetters().complete(OptionalInt.of(count));
+    }
   }
 }

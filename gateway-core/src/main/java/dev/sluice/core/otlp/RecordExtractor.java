@@ -2,9 +2,9 @@ package dev.sluice.core.otlp;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.ReplayId;
 import java.util.BitSet;
 import java.util.Objects;
-import java.util.UUID;
 
 /**
  * Extracts one record from a batch: the bytes of the record, its resource and its scope, exactly as
@@ -33,7 +33,7 @@ public final class RecordExtractor {
 
   /**
    * Returns a batch of only this record, with its tenant, its receive time and its log id
-   * unchanged.
+   * unchanged, and with the append id of its next replay.
    *
    * @param record index among the accepted records of the batch, from 0
    * @throws IllegalArgumentException if the bytes of the batch are not OTLP or do not match its
@@ -47,11 +47,12 @@ public final class RecordExtractor {
     }
     try {
       byte[] otlp = new RecordExtractor(batch.otlp(), ordinal).copyRecord();
+      var id = batch.firstId().plus(record);
       return new LogBatch(
-          UUID.randomUUID(),
+          ReplayId.after(batch.appendId(), id),
           batch.tenant(),
           batch.receivedNanos(),
-          batch.firstId().plus(record),
+          id,
           1,
           expandedBytes(otlp),
           new BitSet(0),

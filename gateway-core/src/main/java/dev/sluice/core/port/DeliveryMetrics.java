@@ -11,8 +11,6 @@ public interface DeliveryMetrics {
     STORE,
     /** The tables of the store do not have the expected schema; an operator must act. */
     SCHEMA,
-    /** The dead letter queue is full; an operator must act. */
-    DEAD_LETTERS,
     /** The spool is unreachable. */
     SPOOL
   }

@@ -110,8 +110,12 @@ public interface LogStore {
      */
     record Retryable(String reason) implements StoreResult {}
 
-    /** The store rejects at least one record permanently; other records may be valid. */
-    record Rejected(String reason) implements StoreResult {}
+    /**
+     * The store rejects at least one record permanently; other records may be valid.
+     *
+     * @param code the error code of the store; 0 when there is none
+     */
+    record Rejected(String reason, int code) implements StoreResult {}
 
     /** The records are valid, but the tables of the store do not have the expected schema. */
     record SchemaMismatch(String reason) implements StoreResult {}

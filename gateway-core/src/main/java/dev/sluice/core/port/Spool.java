@@ -1,7 +1,6 @@
 package dev.sluice.core.port;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.domain.LogId;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.util.Optional;
@@ -32,15 +31,11 @@ public interface Spool {
   }
 
   /**
-   * Queries once whether records of an appended entry are delivered. Does not block the calling
-   * thread.
+   * Queries once whether an appended entry is delivered. Does not block the calling thread.
    *
    * @param receipt the receipt of the entry
-   * @param firstId the id of the first record
-   * @param records the number of records; they have consecutive ids and are all in the entry of
-   *     {@code receipt}
    */
-  CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId firstId, int records);
+  CompletionStage<DeliveryStatus> statusOf(Receipt receipt);
 
   /**
    * Queries the current status of the spool; completes within about a second. An unreachable spool
@@ -136,11 +131,10 @@ public interface Spool {
     record Pending() implements DeliveryStatus {}
 
     /**
-     * The delivery of the records is acknowledged: each record is stored or is a dead letter.
-     *
-     * @param deadLettered the number of records that are dead letters
+     * The delivery of the records is acknowledged: each record is stored or is in the {@link
+     * DeadLetterStore}.
      */
-    record Delivered(int deadLettered) implements DeliveryStatus {}
+    record Delivered() implements DeliveryStatus {}
 
     /** The spool cannot determine the status. */
     record Unknown(String reason) implements DeliveryStatus {}
@@ -172,24 +166,19 @@ public interface Spool {
    * The log record counts of one day. They survive restarts, and each is counted where its records
    * are.
    *
-   * @param accepted accepted records, counted in the atomic step that appends them
-   * @param inFlight records not yet delivered, counted from the entries in the spool
-   * @param deadLettered dead letters, counted from the dead letter queue
-   * @param purged dead letters that an operator deleted, counted in the step that deletes them
+   * @param accepted accepted records, counted in the atomic step that appends them; a {@linkplain
+   *     dev.sluice.core.domain.ReplayId replay} is not accepted a second time
+   * @param inFlight records not yet delivered, counted from the entries in the spool; a dead letter
+   *     that an earlier release left in the spool is in flight to the dead letter store
    * @param quarantined records of entries that are damaged in the spool and set aside for an
    *     operator, counted in the step that sets them aside
    */
-  record RecordCounts(
-      long accepted, long inFlight, long deadLettered, long purged, long quarantined) {
-    public static final RecordCounts NONE = new RecordCounts(0, 0, 0, 0, 0);
+  record RecordCounts(long accepted, long inFlight, long quarantined) {
+    public static final RecordCounts NONE = new RecordCounts(0, 0, 0);
 
     public RecordCounts plus(RecordCounts other) {
       return new RecordCounts(
-          accepted + other.accepted,
-          inFlight + other.inFlight,
-          deadLettered + other.deadLettered,
-          purged + other.purged,
-          quarantined + other.quarantined);
+          accepted + other.accepted, inFlight + other.inFlight, quarantined + other.quarantined);
     }
   }
 }

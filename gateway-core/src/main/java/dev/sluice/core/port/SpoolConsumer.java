@@ -1,6 +1,5 @@
 package dev.sluice.core.port;
 
-import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import java.time.Duration;
 import java.util.List;
@@ -37,18 +36,11 @@ public interface SpoolConsumer extends AutoCloseable {
   }
 
   /**
-   * Acknowledges a delivery whose records are all stored or in {@code deadLetters}, and adds the
-   * dead letters to the queue in the same atomic step. The delivery is not returned again. An
-   * acknowledgement of a delivery that another consumer has acknowledged has no effect.
-   *
-   * @return false when the dead letter queue is full; nothing has changed then
+   * Acknowledges a delivery whose records are all stored or in the {@link DeadLetterStore}. The
+   * delivery is not returned again. An acknowledgement of a delivery that another consumer has
+   * acknowledged has no effect.
    */
-  boolean ack(Delivery delivery, List<DeadLetter> deadLetters);
-
-  /** Acknowledges a delivery whose records are all stored. */
-  default void ack(Delivery delivery) {
-    boolean _ = ack(delivery, List.of());
-  }
+  void ack(Delivery delivery);
 
   /**
    * Renews the lease on this delivery, so that other consumers see that its consumer is alive while

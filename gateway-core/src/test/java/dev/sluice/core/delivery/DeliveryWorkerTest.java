@@ -7,12 +7,15 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
+import dev.sluice.core.domain.ReplayId;
 import dev.sluice.core.port.DeliveryMetrics;
 import dev.sluice.core.port.DeliveryMetrics.PauseReason;
 import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogStore;
 import dev.sluice.core.port.LogStore.StoreResult;
 import dev.sluice.core.port.SpoolConsumer;
+import dev.sluice.core.port.UnusedDeadLetterStore;
+import dev.sluice.core.port.WriteResult;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.logs.v1.LogRecord;
@@ -54,6 +57,7 @@ class DeliveryWorkerTest {
   private volatile Instant now = NOW;
   private final QueuedConsumer deliveries = new QueuedConsumer();
   private final ScriptedStore store = new ScriptedStore();
+  private final RecordingDeadLetterStore deadLetters = new RecordingDeadLetterStore();
   private final Backoff backoff =
       new Backoff(
           Duration.ofMillis(100),
@@ -65,6 +69,7 @@ class DeliveryWorkerTest {
           "test",
           deliveries,
           store,
+          deadLetters,
           LogEnricher.NONE,
           new RecordingMetrics(),
           new DeliveryWorker.WorkerSettings(backoff, this::sleep, () -> now, 3, 1));
@@ -213,27 +218,53 @@ class DeliveryWorkerTest {
   }
 
   @Test
-  void deliver_deadLetterQueueFull_pausesAndDropsNothing() throws Exception {
+  void deliver_deadLettersNotWritten_pausesAndAcksNothingBefore() throws Exception {
     store.reject(0);
-    deliveries.rejectDeadLetters(2);
+    deadLetters.then(new WriteResult.Retryable("too many parts"));
+    deadLetters.then(null);
+    deadLetters.then(new WriteResult.SchemaMismatch("no such column"));
     deliveries.offer("1-0", 1);
 
-    assertThat(nextEvents(13))
+    assertThat(nextEvents(15))
         .containsExactly(
             "store 1-0",
             "dead letter log 0 because rejected record 0",
-            "ack 1-0",
-            "retry DEAD_LETTERS",
+            "retry STORE",
             "pause 100",
             "dead letter log 0 because rejected record 0",
-            "ack 1-0",
-            "retry DEAD_LETTERS",
+            "retry STORE",
             "pause 200",
+            "dead letter log 0 because rejected record 0",
+            "retry SCHEMA",
+            "pause 400",
             "dead letter log 0 because rejected record 0",
             "ack 1-0",
             "dead letters 1",
             "stored 0 logs 1 batches PT9S");
     assertThat(worker.pauseState()).isEmpty();
+  }
+
+  /** Its dead letters of an earlier attempt may be stored now. */
+  @Test
+  void deliver_redelivered_reportsToTheDeadLettersBeforeTheAck() throws Exception {
+    deliveries.offerAgain("1-0", 2);
+
+    assertThat(nextEvents(4))
+        .containsExactly(
+            "store 1-0 redelivered",
+            "no dead letters 1-0",
+            "ack 1-0",
+            "stored 2 logs 1 batches PT9S");
+  }
+
+  /** Another worker may have stored the record meanwhile. */
+  @Test
+  void deliver_leaseLostBeforeTheDeadLetters_writesAndAcksNothing() throws Exception {
+    store.reject(0);
+    deliveries.loseLease();
+    deliveries.offer("1-0", 1);
+
+    assertThat(nextEvents(3)).containsExactly("store 1-0", "retry STORE", "pause 100");
   }
 
   @Test
@@ -323,6 +354,7 @@ class DeliveryWorkerTest {
                 "one of two",
                 secondConsumer,
                 store,
+                deadLetters,
                 LogEnricher.NONE,
                 new RecordingMetrics(),
                 new DeliveryWorker.WorkerSettings(backoff, this::sleep, () -> now, 3, 2))) {
@@ -503,25 +535,28 @@ class DeliveryWorkerTest {
     private boolean pollFails;
     private boolean ackFails;
     private boolean leaseLost;
-    private int deadLetterRejections;
     private volatile Duration lastLinger = Duration.ZERO;
 
     Duration lastLinger() {
       return lastLinger;
     }
 
-    synchronized void rejectDeadLetters(int times) {
-      deadLetterRejections = times;
+    synchronized void offer(String token, int... records) {
+      offer(token, false, records);
     }
 
-    synchronized void offer(String token, int... records) {
+    synchronized void offerAgain(String token, int... records) {
+      offer(token, true, records);
+    }
+
+    private void offer(String token, boolean redelivered, int... records) {
       var batches = new java.util.ArrayList<LogBatch>();
       int first = 0;
       for (int count : records) {
         batches.add(batch(count, batches.size(), first));
         first += count;
       }
-      pending.add(new Delivery(token, batches, false));
+      pending.add(new Delivery(token, batches, redelivered));
       notifyAll();
     }
 
@@ -569,20 +604,13 @@ class DeliveryWorkerTest {
     }
 
     @Override
-    public synchronized boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
-      for (var letter : deadLetters) {
-        recordEvent("dead letter " + body(letter.log()) + " because " + letter.reason());
-      }
+    public synchronized void ack(Delivery delivery) {
       recordEvent("ack " + delivery.token());
-      if (!deadLetters.isEmpty() && deadLetterRejections-- > 0) {
-        return false;
-      }
       if (ackFails) {
         ackFails = false;
         throw new IllegalStateException("ack failed");
       }
       pending.remove(delivery);
-      return true;
     }
 
     @Override
@@ -698,7 +726,7 @@ class DeliveryWorkerTest {
               .filter(rejected::contains)
               .findFirst();
       if (rejectedRecord.isPresent()) {
-        return new StoreResult.Rejected("rejected record " + rejectedRecord.getAsInt());
+        return new StoreResult.Rejected("rejected record " + rejectedRecord.getAsInt(), 469);
       }
       for (int i = deliverySlice.from(); i < deliverySlice.to(); i++) {
         if (!deliverySlice.redelivered() || !stored.contains(i)) {
@@ -721,6 +749,32 @@ class DeliveryWorkerTest {
     @Override
     public Duration preferredLinger() {
       return preferredLinger;
+    }
+  }
+
+  /** A store of dead letters that runs a script of results, and then writes every dead letter. */
+  private final class RecordingDeadLetterStore extends UnusedDeadLetterStore {
+    private final Queue<Optional<WriteResult>> script = new ConcurrentLinkedQueue<>();
+
+    /** Adds a result to the script; null throws. */
+    void then(@Nullable WriteResult result) {
+      script.add(Optional.ofNullable(result));
+    }
+
+    @Override
+    public WriteResult write(SpoolConsumer.Delivery delivery, List<DeadLetter> letters) {
+      if (letters.isEmpty()) {
+        recordEvent("no dead letters " + delivery.token());
+      }
+      for (var letter : letters) {
+        assertThat(letter.code()).isEqualTo(469);
+        assertThat(letter.log().appendId()).isEqualTo(ReplayId.of(letter.log().firstId(), 1));
+        recordEvent("dead letter " + body(letter.log()) + " because " + letter.reason());
+      }
+      var step = script.poll();
+      return step == null
+          ? new WriteResult.Written()
+          : step.orElseThrow(() -> new IllegalStateException("connection reset"));
     }
   }
 

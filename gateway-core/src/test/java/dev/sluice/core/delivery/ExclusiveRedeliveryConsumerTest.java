@@ -1,8 +1,8 @@
 package dev.sluice.core.delivery;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.SpoolConsumer;
@@ -80,10 +80,9 @@ class ExclusiveRedeliveryConsumerTest {
       var one = threads.submit(() -> pollFrom(first));
       first.polled.await();
 
-      assertThat(
-              new ExclusiveRedeliveryConsumer(second, locks)
-                  .ack(new SpoolConsumer.Delivery("x", List.of(BATCH), false), List.of()))
-          .isTrue();
+      new ExclusiveRedeliveryConsumer(second, locks)
+          .ack(new SpoolConsumer.Delivery("x", List.of(BATCH), false));
+      assertThat(second.acked).isTrue();
 
       first.released.countDown();
       one.get();
@@ -129,12 +128,13 @@ class ExclusiveRedeliveryConsumerTest {
   }
 
   @Test
-  void ack_deadLetterQueueFull_releasesTheLock() throws Exception {
+  void ack_spoolUnreachable_releasesTheLock() throws Exception {
     var one = delivering(true);
     one.acks = false;
     var consumer = new ExclusiveRedeliveryConsumer(one, locks);
+    var delivery = consumer.poll(Duration.ZERO).orElseThrow();
 
-    assertThat(consumer.ack(consumer.poll(Duration.ZERO).orElseThrow(), List.of())).isFalse();
+    assertThatThrownBy(() -> consumer.ack(delivery)).isInstanceOf(IllegalStateException.class);
 
     assertThat(new ExclusiveRedeliveryConsumer(delivering(true), locks).poll(Duration.ZERO))
         .isPresent();
@@ -176,6 +176,7 @@ class ExclusiveRedeliveryConsumerTest {
     @Nullable Delivery delivery;
     boolean leaseHeld = true;
     boolean acks = true;
+    volatile boolean acked;
     final CountDownLatch polled = new CountDownLatch(1);
     final CountDownLatch released = new CountDownLatch(1);
 
@@ -189,8 +190,11 @@ class ExclusiveRedeliveryConsumerTest {
     }
 
     @Override
-    public boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
-      return acks;
+    public void ack(Delivery delivery) {
+      if (!acks) {
+        throw new IllegalStateException("spool unreachable");
+      }
+      acked = true;
     }
 
     @Override

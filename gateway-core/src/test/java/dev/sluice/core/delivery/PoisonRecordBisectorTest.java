@@ -18,11 +18,11 @@ import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
 class PoisonRecordBisectorTest {
-  private static final StoreResult.Rejected REJECTED = new StoreResult.Rejected("no");
+  private static final StoreResult.Rejected REJECTED = new StoreResult.Rejected("no", 469);
 
   private static PoisonRecordBisector bisector(int records) {
     var delivery = new Delivery("1-0", List.of(batch(records)), false);
-    return new PoisonRecordBisector(delivery, REJECTED.reason(), 1_000, () -> Instant.EPOCH);
+    return new PoisonRecordBisector(delivery, REJECTED, 1_000, () -> Instant.EPOCH);
   }
 
   private static LogBatch batch(int records) {

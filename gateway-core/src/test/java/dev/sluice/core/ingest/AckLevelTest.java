@@ -5,13 +5,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.ingest.IngestFixtures.Submission;
+import dev.sluice.core.domain.LogId;
 import dev.sluice.core.ingest.IngestService.BatchLimits;
 import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.Spool.DeliveryStatus;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -25,10 +29,13 @@ class AckLevelTest {
   private final ScriptedSpool spool = new ScriptedSpool();
   private final ManualScheduler time = new ManualScheduler();
   private final CountingMetrics meter = new CountingMetrics();
+  private final FakeDeadLetterLookup deadLetters = new FakeDeadLetterLookup();
   private final IngestService ingest =
       IngestFixtures.ingestService(
           spool,
+          deadLetters,
           Limits.DEFAULT,
+          IngestService.RecordPolicy.ACCEPT_ALL,
           new BatchLimits(100, 1 << 20, Duration.ofMillis(5)),
           time,
           time,
@@ -208,7 +215,7 @@ class AckLevelTest {
     }
     assertThat(a.result()).isNotDone();
 
-    spool.setDeliveryStatus(new DeliveryStatus.Delivered(0));
+    spool.setDeliveryStatus(new DeliveryStatus.Delivered());
     assertThat(a.result()).isNotDone();
     time.advance(POLL_INTERVAL);
 
@@ -220,7 +227,7 @@ class AckLevelTest {
   }
 
   @Test
-  void stored_sharedEntry_pollsItsOwnRecords() {
+  void stored_sharedEntry_looksUpItsOwnRecords() {
     var _ = send(AckLevel.DURABLE, "first");
     var _ = send(AckLevel.DURABLE, "b1", "b2", "bad");
     var _ = send(AckLevel.STORED, "c1", "bad", "c2", "c3");
@@ -229,21 +236,64 @@ class AckLevelTest {
 
     time.advance(POLL_INTERVAL);
 
+    assertThat(spool.statusPolls()).containsExactly("1");
+    assertThat(deadLetters.lookups).isEmpty();
+
+    spool.setDeliveryStatus(new DeliveryStatus.Delivered());
+    time.advance(POLL_INTERVAL);
+
     var third = spool.batches().get(1).firstId().plus(2);
-    assertThat(spool.statusPolls()).containsExactly("1 " + third.toHex() + " 3");
+    assertThat(deadLetters.lookups).containsExactly(third.toHex() + " to " + third.plus(2).toHex());
   }
 
   @Test
   void stored_someBecameDeadLetters_areCounted() {
     var a = send(AckLevel.STORED, "a1", "a2", "a3");
     spool.accept(0);
-    spool.setDeliveryStatus(new DeliveryStatus.Delivered(2));
+    var first = spool.batches().getFirst().firstId();
+    deadLetters.ids.addAll(List.of(first.plus(-1), first, first.plus(2), first.plus(3)));
+    spool.setDeliveryStatus(new DeliveryStatus.Delivered());
     time.advance(POLL_INTERVAL);
 
     assertThat(a.result())
         .isCompletedWithValue(
             new IngestResult.Accepted(
                 3, List.of(), 0, 0, ItemStatuses.ALL_ACCEPTED, AckLevel.STORED, 2, false));
+  }
+
+  /** One lookup at a time, for all requests that are delivered by then. */
+  @Test
+  void stored_lookupPending_isSharedByTheRequestsAfterIt() {
+    var a = send(AckLevel.STORED, "a");
+    var b = send(AckLevel.STORED, "b");
+    var c = send(AckLevel.STORED, "c");
+    spool.accept(0);
+    spool.accept(1);
+    spool.setDeliveryStatus(new DeliveryStatus.Delivered());
+    deadLetters.hold();
+    time.advance(POLL_INTERVAL);
+    assertThat(deadLetters.lookups).hasSize(1);
+    assertThat(a.result()).isNotDone();
+
+    deadLetters.release();
+
+    assertThat(List.of(a.result(), b.result(), c.result())).allMatch(CompletableFuture::isDone);
+    assertThat(deadLetters.lookups).hasSize(2);
+  }
+
+  @Test
+  void stored_storeUnavailableForTheLookup_asksAgain() {
+    var a = send(AckLevel.STORED, "a");
+    spool.accept(0);
+    spool.setDeliveryStatus(new DeliveryStatus.Delivered());
+    deadLetters.unavailable = true;
+    time.advance(POLL_INTERVAL);
+    assertThat(a.result()).isNotDone();
+
+    deadLetters.unavailable = false;
+    time.advance(POLL_INTERVAL);
+
+    assertThat(a.result()).isCompletedWithValue(accepted(1, AckLevel.STORED));
   }
 
   @Test
@@ -283,5 +333,29 @@ class AckLevelTest {
       assertThat(send(level).result()).isCompletedWithValue(accepted(0, level));
     }
     assertThat(spool.batches()).isEmpty();
+  }
+
+  /** Dead letters with the ids that the test adds. */
+  private static final class FakeDeadLetterLookup implements DeadLetterLookup {
+    private final List<LogId> ids = new ArrayList<>();
+    private final List<String> lookups = new ArrayList<>();
+    private CompletableFuture<Void> released = CompletableFuture.completedFuture(null);
+    private boolean unavailable;
+
+    void hold() {
+      released = new CompletableFuture<>();
+    }
+
+    void release() {
+      released.complete(null);
+    }
+
+    @Override
+    public CompletionStage<List<LogId>> findBetween(LogId first, LogId last) {
+      lookups.add(first.toHex() + " to " + last.toHex());
+      return unavailable
+          ? CompletableFuture.failedStage(new IllegalStateException("unavailable"))
+          : released.thenApply(_ -> List.copyOf(ids));
+    }
   }
 }

@@ -9,6 +9,7 @@ import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.Spool.DeliveryStatus;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** Requests with an idempotency key: accepted once, with the same result for a replay. */
@@ -21,6 +22,7 @@ class IdempotencyTest {
       new IngestService(
           spool,
           keys,
+          (_, _) -> CompletableFuture.completedStage(List.of()),
           new AdmissionController(spool, new MemoryBudget(1 << 20), 0, time, time, () -> 0),
           Limits.DEFAULT,
           IngestService.RecordPolicy.ACCEPT_ALL,
@@ -189,7 +191,7 @@ class IdempotencyTest {
     var first = send(IngestFixtures.context("otlp", "stored", "k"), "a");
     spool.accept(0);
     assertThat(first.released()).isCompleted();
-    spool.setDeliveryStatus(new DeliveryStatus.Delivered(0));
+    spool.setDeliveryStatus(new DeliveryStatus.Delivered());
     time.advance(Duration.ofMillis(100));
 
     assertThat(first.result()).isCompletedWithValue(IngestResult.Accepted.all(1, AckLevel.STORED));

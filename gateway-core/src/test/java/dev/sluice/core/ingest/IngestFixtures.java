@@ -45,9 +45,30 @@ final class IngestFixtures {
       InstantSource clock,
       Scheduler scheduler,
       IngestMetrics meter) {
+    return ingestService(
+        spool,
+        (_, _) -> CompletableFuture.completedStage(List.of()),
+        limits,
+        recordPolicy,
+        batchLimits,
+        clock,
+        scheduler,
+        meter);
+  }
+
+  static IngestService ingestService(
+      Spool spool,
+      DeadLetterLookup deadLetterLookup,
+      Limits limits,
+      IngestService.RecordPolicy recordPolicy,
+      IngestService.BatchLimits batchLimits,
+      InstantSource clock,
+      Scheduler scheduler,
+      IngestMetrics meter) {
     return new IngestService(
         spool,
         new FakeIdempotencyStore(spool),
+        deadLetterLookup,
         new AdmissionController(spool, new MemoryBudget(1 << 20), 0, clock, scheduler, () -> 0),
         limits,
         recordPolicy,

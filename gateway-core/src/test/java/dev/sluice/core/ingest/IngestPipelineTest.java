@@ -82,7 +82,7 @@ class IngestPipelineTest {
     assertThat(budget.used()).isZero();
     time.advance(ACK_TIMEOUT);
     assertThat(result).as("the ack timeout ends with the append").isNotDone();
-    spool.setDeliveryStatus(new DeliveryStatus.Delivered(0));
+    spool.setDeliveryStatus(new DeliveryStatus.Delivered());
     time.advance(Duration.ofMillis(100));
     assertThat(result).isCompletedWithValue(IngestResult.Accepted.all(1, AckLevel.STORED));
   }

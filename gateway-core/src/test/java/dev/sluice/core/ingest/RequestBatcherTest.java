@@ -538,7 +538,7 @@ class RequestBatcherTest {
     }
 
     @Override
-    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
+    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
       return CompletableFuture.completedFuture(new DeliveryStatus.Pending());
     }
 
@@ -579,7 +579,7 @@ class RequestBatcherTest {
     }
 
     @Override
-    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
+    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
       return CompletableFuture.completedFuture(new DeliveryStatus.Pending());
     }
 

@@ -1,7 +1,6 @@
 package dev.sluice.core.ingest;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Spool;
 import java.time.LocalDate;
 import java.util.ArrayList;
@@ -87,9 +86,8 @@ final class ScriptedSpool implements Spool {
   }
 
   @Override
-  public synchronized CompletionStage<DeliveryStatus> statusOf(
-      Receipt receipt, LogId first, int records) {
-    statusPolls.add(receipt.entryId() + " " + first.toHex() + " " + records);
+  public synchronized CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
+    statusPolls.add(receipt.entryId());
     return CompletableFuture.completedFuture(deliveryStatus);
   }
 

@@ -3,10 +3,11 @@ package dev.sluice.core.ledger;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.domain.LogId;
+import dev.sluice.core.port.DeadLetterStore.DeadLetterCounts;
 import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogStore;
 import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.UnusedDeadLetterStore;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
@@ -33,6 +34,7 @@ class LedgerTest {
     return new Ledger(
         fakeSpoolAndStore,
         fakeSpoolAndStore,
+        fakeSpoolAndStore.deadLetters,
         () -> Instant.parse("2026-08-24T10:00:00Z"),
         window,
         retention);
@@ -40,8 +42,9 @@ class LedgerTest {
 
   @Test
   void count_nothingPending_balancesAndReportsTheDays() {
-    fakeSpoolAndStore.spool(YESTERDAY, 100, 0, 3, 2);
-    fakeSpoolAndStore.spool(TODAY, 50, 20, 0, 0);
+    fakeSpoolAndStore.spool(YESTERDAY, 100, 0);
+    fakeSpoolAndStore.deadLetters(YESTERDAY, 2, 1, 2);
+    fakeSpoolAndStore.spool(TODAY, 50, 20);
     fakeSpoolAndStore.stored(YESTERDAY, 95);
     fakeSpoolAndStore.stored(TODAY, 30);
 
@@ -49,15 +52,19 @@ class LedgerTest {
 
     assertThat(ledgerReport.unavailable()).isEmpty();
     assertThat(ledgerReport.total())
-        .isEqualTo(new Ledger.LedgerBalance(new Spool.RecordCounts(150, 20, 3, 2, 0), 125L, 0L));
+        .isEqualTo(
+            new Ledger.LedgerBalance(
+                new Spool.RecordCounts(150, 20, 0), new DeadLetterCounts(2, 1, 2), 125L, 0L));
     assertThat(ledgerReport.days().get(YESTERDAY))
-        .isEqualTo(new Ledger.LedgerBalance(new Spool.RecordCounts(100, 0, 3, 2, 0), 95L, 0L));
+        .isEqualTo(
+            new Ledger.LedgerBalance(
+                new Spool.RecordCounts(100, 0, 0), new DeadLetterCounts(2, 1, 2), 95L, 0L));
     assertThat(ledgerReport.from()).isEqualTo(TODAY.minusDays(6));
   }
 
   @Test
   void count_recordsMissing_isPositive() {
-    fakeSpoolAndStore.spool(TODAY, 50, 0, 0, 0);
+    fakeSpoolAndStore.spool(TODAY, 50, 0);
     fakeSpoolAndStore.stored(TODAY, 47);
 
     assertThat(ledger.count().total().imbalance()).isEqualTo(3);
@@ -65,21 +72,23 @@ class LedgerTest {
 
   @Test
   void count_recordsDuplicated_isNegative() {
-    fakeSpoolAndStore.spool(TODAY, 50, 0, 0, 0);
+    fakeSpoolAndStore.spool(TODAY, 50, 0);
     fakeSpoolAndStore.stored(TODAY, 51);
 
     var ledgerReport = ledger.count();
 
     assertThat(ledgerReport.days())
         .extractingByKey(TODAY)
-        .isEqualTo(new Ledger.LedgerBalance(new Spool.RecordCounts(50, 0, 0, 0, 0), 51L, -1L));
+        .isEqualTo(
+            new Ledger.LedgerBalance(
+                new Spool.RecordCounts(50, 0, 0), DeadLetterCounts.NONE, 51L, -1L));
     assertThat(ledgerReport.total().imbalance()).isEqualTo(1);
   }
 
   @Test
   void count_missingAndDuplicatedOnDifferentDays_doesNotCancelOut() {
-    fakeSpoolAndStore.spool(YESTERDAY, 50, 0, 0, 0);
-    fakeSpoolAndStore.spool(TODAY, 50, 0, 0, 0);
+    fakeSpoolAndStore.spool(YESTERDAY, 50, 0);
+    fakeSpoolAndStore.spool(TODAY, 50, 0);
     fakeSpoolAndStore.stored(YESTERDAY, 49);
     fakeSpoolAndStore.stored(TODAY, 51);
 
@@ -92,13 +101,14 @@ class LedgerTest {
 
     assertThat(ledger.count().days())
         .extractingByKey(YESTERDAY)
-        .isEqualTo(new Ledger.LedgerBalance(Spool.RecordCounts.NONE, 4L, -4L));
+        .isEqualTo(
+            new Ledger.LedgerBalance(Spool.RecordCounts.NONE, DeadLetterCounts.NONE, 4L, -4L));
   }
 
   /** The records of a delivery are in the store for some time before its acknowledgement. */
   @Test
   void count_storedAndNotAckedYet_balances() {
-    fakeSpoolAndStore.spool(TODAY, 50, 20, 0, 0);
+    fakeSpoolAndStore.spool(TODAY, 50, 20);
     fakeSpoolAndStore.stored(TODAY, 50);
 
     assertThat(ledger.count().total().imbalance()).isZero();
@@ -106,16 +116,16 @@ class LedgerTest {
 
   @Test
   void count_deliveredBetweenTheQueries_balances() {
-    fakeSpoolAndStore.spool(TODAY, 50, 20, 0, 0);
+    fakeSpoolAndStore.spool(TODAY, 50, 20);
     fakeSpoolAndStore.stored(TODAY, 50);
-    fakeSpoolAndStore.beforeTheSecondSpoolQuery(() -> fakeSpoolAndStore.spool(TODAY, 90, 40, 0, 0));
+    fakeSpoolAndStore.beforeTheSecondSpoolQuery(() -> fakeSpoolAndStore.spool(TODAY, 90, 40));
 
     assertThat(ledger.count().total().imbalance()).isZero();
   }
 
   @Test
   void count_imbalanceNotConfirmedByTheSecondCount_isZero() {
-    fakeSpoolAndStore.spool(TODAY, 50, 0, 0, 0);
+    fakeSpoolAndStore.spool(TODAY, 50, 0);
     fakeSpoolAndStore.stored(TODAY, 48);
     fakeSpoolAndStore.beforeTheSecondSpoolQuery(() -> fakeSpoolAndStore.stored(TODAY, 50));
 
@@ -124,7 +134,7 @@ class LedgerTest {
 
   @Test
   void count_imbalanceThatShrinks_isTheConfirmedPart() {
-    fakeSpoolAndStore.spool(TODAY, 50, 0, 0, 0);
+    fakeSpoolAndStore.spool(TODAY, 50, 0);
     fakeSpoolAndStore.stored(TODAY, 40);
     fakeSpoolAndStore.beforeTheSecondSpoolQuery(() -> fakeSpoolAndStore.stored(TODAY, 48));
 
@@ -133,13 +143,13 @@ class LedgerTest {
 
   @Test
   void count_storeUnavailable_reportsTheSpoolsCounts() {
-    fakeSpoolAndStore.spool(TODAY, 50, 20, 0, 0);
+    fakeSpoolAndStore.spool(TODAY, 50, 20);
     fakeSpoolAndStore.storeUnavailable = true;
 
     var ledgerReport = ledger.count();
 
     assertThat(ledgerReport.unavailable()).containsEntry("store", "store unavailable");
-    assertThat(ledgerReport.total().spool()).isEqualTo(new Spool.RecordCounts(50, 20, 0, 0, 0));
+    assertThat(ledgerReport.total().spool()).isEqualTo(new Spool.RecordCounts(50, 20, 0));
     assertThat(ledgerReport.total().stored()).isNull();
     assertThat(ledgerReport.total().imbalance()).isNull();
   }
@@ -161,8 +171,8 @@ class LedgerTest {
     fakeSpoolAndStore.completeSince = YESTERDAY;
     fakeSpoolAndStore.stored(TODAY.minusDays(3), 500);
     fakeSpoolAndStore.stored(YESTERDAY, 300);
-    fakeSpoolAndStore.spool(YESTERDAY, 100, 0, 0, 0); // the spool started in the middle of that day
-    fakeSpoolAndStore.spool(TODAY, 50, 0, 0, 0);
+    fakeSpoolAndStore.spool(YESTERDAY, 100, 0); // the spool started in the middle of that day
+    fakeSpoolAndStore.spool(TODAY, 50, 0);
     fakeSpoolAndStore.stored(TODAY, 49);
 
     var ledgerReport = ledger.count();
@@ -170,18 +180,22 @@ class LedgerTest {
     assertThat(ledgerReport.from()).isEqualTo(TODAY);
     assertThat(ledgerReport.days()).containsOnlyKeys(TODAY);
     assertThat(ledgerReport.total())
-        .isEqualTo(new Ledger.LedgerBalance(new Spool.RecordCounts(50, 0, 0, 0, 0), 49L, 1L));
+        .isEqualTo(
+            new Ledger.LedgerBalance(
+                new Spool.RecordCounts(50, 0, 0), DeadLetterCounts.NONE, 49L, 1L));
   }
 
   @Test
   void count_firstDayOfTheStore_isCounted() {
     fakeSpoolAndStore.completeSince = YESTERDAY;
-    fakeSpoolAndStore.spool(YESTERDAY, 100, 0, 0, 0);
+    fakeSpoolAndStore.spool(YESTERDAY, 100, 0);
     fakeSpoolAndStore.stored(YESTERDAY, 101);
 
     assertThat(ledger.count().days())
         .extractingByKey(YESTERDAY)
-        .isEqualTo(new Ledger.LedgerBalance(new Spool.RecordCounts(100, 0, 0, 0, 0), 101L, -1L));
+        .isEqualTo(
+            new Ledger.LedgerBalance(
+                new Spool.RecordCounts(100, 0, 0), DeadLetterCounts.NONE, 101L, -1L));
   }
 
   /** Rows that are older than the spool may be before the window, which is not queried. */
@@ -209,6 +223,68 @@ class LedgerTest {
     assertThat(ledgerReport.unavailable()).isEmpty();
   }
 
+  /** A dead letter is written before the acknowledgement of its delivery. */
+  @Test
+  void count_deadLetteredAndNotAckedYet_balances() {
+    fakeSpoolAndStore.spool(TODAY, 50, 10);
+    fakeSpoolAndStore.deadLetters(TODAY, 1, 0, 0);
+    fakeSpoolAndStore.stored(TODAY, 49);
+
+    assertThat(ledger.count().total().imbalance()).isZero();
+  }
+
+  @Test
+  void count_deadLetterMissing_isAnImbalance() {
+    fakeSpoolAndStore.spool(TODAY, 50, 0);
+    fakeSpoolAndStore.stored(TODAY, 49);
+
+    assertThat(ledger.count().total().imbalance()).isEqualTo(1);
+  }
+
+  @Test
+  void count_deadLetterThatIsStored_isAnImbalance() {
+    fakeSpoolAndStore.spool(TODAY, 50, 0);
+    fakeSpoolAndStore.deadLetters(TODAY, 1, 0, 0);
+    fakeSpoolAndStore.stored(TODAY, 50);
+
+    assertThat(ledger.count().days().get(TODAY))
+        .extracting(Ledger.LedgerBalance::imbalance)
+        .isEqualTo(-1L);
+  }
+
+  /** The gateway was killed in the replay: the record is in flight, stored, or neither. */
+  @ParameterizedTest
+  @CsvSource({"0, 49", "1, 49", "1, 50", "0, 50"})
+  void count_replayStarted_balances(long inFlight, long stored) {
+    fakeSpoolAndStore.spool(TODAY, 50, inFlight);
+    fakeSpoolAndStore.deadLetters(TODAY, 0, 1, 0);
+    fakeSpoolAndStore.stored(TODAY, stored);
+
+    assertThat(ledger.count().total().imbalance()).isZero();
+  }
+
+  @Test
+  void count_deliveredBetweenTheSpoolAndTheDeadLetters_balances() {
+    fakeSpoolAndStore.spool(TODAY, 50, 50);
+    fakeSpoolAndStore.stored(TODAY, 0);
+    fakeSpoolAndStore.beforeTheSecondSpoolQuery(
+        () -> {
+          fakeSpoolAndStore.spool(TODAY, 50, 0);
+          fakeSpoolAndStore.deadLetters(TODAY, 50, 0, 0);
+        });
+
+    assertThat(ledger.count().total().imbalance()).isZero();
+  }
+
+  @Test
+  void count_dayOfDeadLettersOnly_isReported() {
+    fakeSpoolAndStore.deadLetters(YESTERDAY, 0, 0, 1);
+
+    assertThat(ledger.count().days().get(YESTERDAY))
+        .extracting(Ledger.LedgerBalance::imbalance)
+        .isEqualTo(-1L);
+  }
+
   /** Rows expire after the retention, from their receipt; only complete days are counted. */
   @ParameterizedTest
   @CsvSource({"7, , 6", "7, 30, 6", "7, 7, 5", "7, 8, 6", "7, 3, 1", "7, 2, 0", "1, , 0"})
@@ -232,10 +308,21 @@ class LedgerTest {
     assertThat(ledgerReport.unavailable()).containsKey("ledger");
   }
 
+  /** Dead letters with the counts that the test sets. */
+  private static final class FakeDeadLetterCounts extends UnusedDeadLetterStore {
+    private final TreeMap<LocalDate, DeadLetterCounts> counts = new TreeMap<>();
+
+    @Override
+    public SortedMap<LocalDate, DeadLetterCounts> counts(LocalDate from) {
+      return new TreeMap<>(counts.tailMap(from));
+    }
+  }
+
   /** A spool and a store with the counts that the test sets. */
   private static final class FakeSpoolAndStore implements Spool, LogStore {
     private final TreeMap<LocalDate, RecordCounts> counts = new TreeMap<>();
     private final TreeMap<LocalDate, Long> stored = new TreeMap<>();
+    private final FakeDeadLetterCounts deadLetters = new FakeDeadLetterCounts();
     private final Deque<Runnable> changes = new ArrayDeque<>();
     private boolean spoolQueried;
     private boolean spoolUnavailable;
@@ -243,8 +330,12 @@ class LedgerTest {
     private LocalDate queriedFrom = LocalDate.EPOCH;
     private LocalDate completeSince = LocalDate.EPOCH;
 
-    void spool(LocalDate day, long accepted, long inFlight, long deadLettered, long purged) {
-      counts.put(day, new RecordCounts(accepted, inFlight, deadLettered, purged, 0));
+    void spool(LocalDate day, long accepted, long inFlight) {
+      counts.put(day, new RecordCounts(accepted, inFlight, 0));
+    }
+
+    void deadLetters(LocalDate day, long deadLettered, long replaying, long purged) {
+      deadLetters.counts.put(day, new DeadLetterCounts(deadLettered, replaying, purged));
     }
 
     void stored(LocalDate day, long records) {
@@ -287,7 +378,7 @@ class LedgerTest {
     }
 
     @Override
-    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
+    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
       throw new UnsupportedOperationException();
     }
 

@@ -15,7 +15,7 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * Checks the life of a log that ClickHouse rejects, from the rejection to its replay or deletion.
  */
-class DeadLetterQueueIT {
+class DeadLettersIT {
   private static final Duration SOON = Duration.ofSeconds(30);
   private static final JsonMapper JSON = new JsonMapper();
 
@@ -78,7 +78,8 @@ class DeadLetterQueueIT {
     assertThat(letter.get("service").asString()).isEqualTo(service);
     assertThat(letter.get("reason").asString()).contains("469").doesNotContain("poison");
     assertThat(letter.get("log").toString()).contains("\"stringValue\":\"poison\"");
-    assertThat(gateway.meter("sluice_dead_letters")).isEqualTo(1);
+    assertThat(letter.get("code").asInt()).isEqualTo(469);
+    assertThat(state(id)).isEqualTo("dead-lettered 0");
     awaitBalance();
 
     var log = letter.get("log").toString().replace("\"poison\"", "\"mended\"");
@@ -96,6 +97,43 @@ class DeadLetterQueueIT {
                     .isEqualToIgnoringCase(letter.get("logId").asString()));
     assertThat(deadLetters().get("count").asInt()).isZero();
     assertThat(gateway.get(at("/" + id)).statusCode()).isEqualTo(404);
+    assertThat(state(id)).isEqualTo("replayed 0");
+    awaitBalance();
+  }
+
+  /** Returns the state of a dead letter in the table and the number of its replays. */
+  private String state(String id) {
+    var row =
+        gateway
+            .rows(
+                "SELECT toString(State) AS state, Replays AS replays FROM log_dead_letters FINAL"
+                    + " WHERE Id = unhex('%s')".formatted(id))
+            .getFirst();
+    return row.get("state").asString() + " " + row.get("replays").asInt();
+  }
+
+  /** Another gateway is killed in the replay, before the append or after it. */
+  @Test
+  void poisonRecord_replayInterrupted_canOnlyBeReplayedAndIsStoredOnce() {
+    gateway.postLogs(log("poison"));
+    var id = awaitDeadLetter();
+    gateway.rows(
+        "INSERT INTO log_dead_letters SELECT * REPLACE(2 AS Version) FROM log_dead_letters FINAL"
+            + " WHERE Id = unhex('%s')".formatted(id));
+    assertThat(deadLetters().get("deadLetters").get(0).get("replayStarted").asBoolean()).isTrue();
+    assertThat(gateway.delete(at("/" + id)).statusCode()).isEqualTo(409);
+    awaitBalance();
+
+    var letter = Gateway.json(gateway.get(at("/" + id)));
+    var log = letter.get("log").toString().replace("\"poison\"", "\"mended\"");
+    var corrected = JSON.writeValueAsBytes(JSON.createObjectNode().put("log", log));
+    for (int status : new int[] {200, 404}) {
+      assertThat(gateway.post(at("/" + id), "application/json", corrected).statusCode())
+          .isEqualTo(status);
+    }
+
+    gateway.awaitStored(service, 2);
+    assertThat(state(id)).isEqualTo("replayed 0");
     awaitBalance();
   }
 
@@ -107,10 +145,12 @@ class DeadLetterQueueIT {
     assertThat(gateway.post(at("/" + id), "application/json", new byte[0]).statusCode())
         .isEqualTo(200);
 
-    await().atMost(SOON).until(() -> !id.equals(awaitDeadLetter()));
-    var again = awaitDeadLetter();
-    assertThat(gateway.delete(at("/" + again)).statusCode()).isEqualTo(200);
+    await().atMost(SOON).until(() -> state(id).equals("dead-lettered 1"));
+    assertThat(awaitDeadLetter()).isEqualTo(id);
+    awaitBalance();
+    assertThat(gateway.delete(at("/" + id)).statusCode()).isEqualTo(200);
     assertThat(deadLetters().get("count").asInt()).isZero();
+    assertThat(state(id)).isEqualTo("purged 1");
     awaitBalance();
   }
 }
