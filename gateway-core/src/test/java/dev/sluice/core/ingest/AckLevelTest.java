@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.ingest.IngestFixtures.Submission;
 import dev.sluice.core.domain.LogId;
+import dev.sluice.core.ingest.IngestFixtures.Submission;
 import dev.sluice.core.ingest.IngestService.BatchLimits;
 import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
