@@ -225,7 +225,7 @@ class DeliveryWorkerTest {
     deadLetters.then(new WriteResult.SchemaMismatch("no such column"));
     deliveries.offer("1-0", 1);
 
-    assertThat(nextEvents(15))
+    assertThat(nextEvents(14))
         .containsExactly(
             "store 1-0",
             "dead letter log 0 because rejected record 0",
