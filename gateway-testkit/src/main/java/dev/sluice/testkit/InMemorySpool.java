@@ -143,7 +143,7 @@ public final class InMemorySpool
   private void countAccepted(LogBatch batch, int sign) {
     if (!ReplayId.isReplay(batch.appendId())) {
       acceptedByDay.merge(
-          batch.day(), new RecordCounts(sign * batch.records(), 0, 0), RecordCounts::plus);
+          batch.day(), new RecordCounts((long) sign * batch.records(), 0, 0), RecordCounts::plus);
     }
   }
 
