@@ -45,13 +45,20 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
 
   /** The states, in the order of their precedence, as in the column State. */
   private enum State {
-    DEAD_LETTERED,
-    PURGED,
-    REPLAYING,
-    REPLAYED;
+    DEAD_LETTERED(0),
+    PURGED(1),
+    REPLAYING(2),
+    REPLAYED(3);
+
+    /** The number of the state in {@code Version}, which is stored. */
+    private final int number;
+
+    State(int number) {
+      this.number = number;
+    }
 
     long version(long replays) {
-      return STATES * replays + ordinal();
+      return STATES * replays + number;
     }
   }
 
@@ -71,7 +78,7 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
   }
 
   static boolean isReplaying(long version) {
-    return version % STATES == State.REPLAYING.ordinal();
+    return version % STATES == State.REPLAYING.number;
   }
 
   /** A row to insert. */
@@ -150,7 +157,7 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
         var known = versions.get(letter.log().firstId());
         if (known == null) {
           rows.add(new Row(letter, State.DEAD_LETTERED.version(0)));
-        } else if (known % STATES == State.REPLAYED.ordinal()) {
+        } else if (known % STATES == State.REPLAYED.number) {
           rows.add(new Row(letter, State.DEAD_LETTERED.version(replays(known) + 1L)));
         }
       }
@@ -197,7 +204,7 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
   @Override
   public void completeReplay(LogId id) {
     try {
-      close(List.of(id), State.REPLAYED, "Version % 4 = " + State.REPLAYING.ordinal());
+      close(List.of(id), State.REPLAYED, "Version % 4 = " + State.REPLAYING.number);
     } catch (InterruptedException e) {
       throw interrupted(e);
     }
@@ -210,7 +217,7 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
       return false;
     }
     try {
-      close(List.of(id), State.PURGED, "Version % 4 = " + State.DEAD_LETTERED.ordinal());
+      close(List.of(id), State.PURGED, "Version % 4 = " + State.DEAD_LETTERED.number);
       return true;
     } catch (InterruptedException e) {
       throw interrupted(e);
@@ -232,14 +239,14 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
             FROM %1$s FINAL
             WHERE %3$s AND %4$s
             SETTINGS async_insert = 0"""
-                .formatted(TABLE, state.ordinal(), in(ids), condition));
+                .formatted(TABLE, state.number, in(ids), condition));
   }
 
   @Override
   public List<LogId> findBetween(LogId first, LogId last) {
     return queryUninterruptibly(
         "SELECT Id FROM %s FINAL WHERE %s AND Version %% 4 != %d FORMAT RowBinary"
-            .formatted(TABLE, between(first, last), State.REPLAYED.ordinal()),
+            .formatted(TABLE, between(first, last), State.REPLAYED.number),
         in -> {
           var ids = new ArrayList<LogId>();
           RowBinary.readIds(in, ids::add);
