@@ -92,7 +92,7 @@ final class SchemaMigratorTest {
             "auto_statistics_types = ''")
         .doesNotContain("TTL");
     assertThat(resourceCodec()).isEqualTo("CODEC(LZ4)");
-    assertThat(TestDatabase.query("SELECT max(Version) FROM sluice_migrations")).isEqualTo("10");
+    assertThat(TestDatabase.query("SELECT max(Version) FROM sluice_migrations")).isEqualTo("11");
   }
 
   private static String resourceCodec() {
@@ -109,7 +109,7 @@ final class SchemaMigratorTest {
     migrate(TestDatabase.settings());
 
     assertThat(tables()).isEqualTo(before);
-    assertThat(TestDatabase.query("SELECT count() FROM sluice_migrations")).isEqualTo("10");
+    assertThat(TestDatabase.query("SELECT count() FROM sluice_migrations")).isEqualTo("11");
   }
 
   @ParameterizedTest
@@ -155,7 +155,7 @@ final class SchemaMigratorTest {
     }
 
     assertThat(TestDatabase.query("SELECT count() FROM otel_logs")).isEqualTo("80");
-    assertThat(TestDatabase.query("SELECT max(Version) FROM sluice_migrations")).isEqualTo("10");
+    assertThat(TestDatabase.query("SELECT max(Version) FROM sluice_migrations")).isEqualTo("11");
   }
 
   @Test

@@ -21,7 +21,7 @@ class SettingsTest {
 
   /** Terms of ClickHouse and Kafka that already say that they are durations. */
   private static final List<String> DURATION_TERMS =
-      List.of("sluice.retention", "sluice.ledger.window");
+      List.of("sluice.retention", "sluice.dead-letter-retention", "sluice.ledger.window");
 
   private static final List<String> COUNT_PREFIXES = List.of("max-", "min-");
 
