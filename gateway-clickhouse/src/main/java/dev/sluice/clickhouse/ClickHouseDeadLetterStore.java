@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.time.LocalDate;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
@@ -30,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * highest version is valid. The version is four times the number of replays before the dead letter,
  * plus the state. It depends only on the append of the delivery and on the state, so that a
  * repeated or late write has no effect, and of a concurrent purge and replay the replay prevails.
- * See ADR 0049.
+ * See ADR 0050.
  *
  * <p>Shares the connections and the schema migration of a {@link ClickHouseLogStore}, whose close
  * also ends this object. Safe for use by many threads; all methods but the constructor block.
@@ -62,7 +63,7 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
     }
   }
 
-  private static final String OPEN = "(Version % 4 IN (0, 2))";
+  private static final String OPEN = hasState(State.DEAD_LETTERED, State.REPLAYING);
 
   private final ClickHouseLogStore store;
 
@@ -204,7 +205,7 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
   @Override
   public void completeReplay(LogId id) {
     try {
-      close(List.of(id), State.REPLAYED, "Version % 4 = " + State.REPLAYING.number);
+      close(List.of(id), State.REPLAYED, hasState(State.REPLAYING));
     } catch (InterruptedException e) {
       throw interrupted(e);
     }
@@ -217,7 +218,7 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
       return false;
     }
     try {
-      close(List.of(id), State.PURGED, "Version % 4 = " + State.DEAD_LETTERED.number);
+      close(List.of(id), State.PURGED, hasState(State.DEAD_LETTERED));
       return true;
     } catch (InterruptedException e) {
       throw interrupted(e);
@@ -235,18 +236,18 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
             INSERT INTO %1$s (Tenant, Id, ReceivedTimestamp, DeadLetteredAt, Reason, Code,
               ExpandedBytes, Version)
             SELECT Tenant, Id, ReceivedTimestamp, DeadLetteredAt, Reason, Code, ExpandedBytes,
-              intDiv(Version, 4) * 4 + %2$d
+              intDiv(Version, %5$d) * %5$d + %2$d
             FROM %1$s FINAL
             WHERE %3$s AND %4$s
             SETTINGS async_insert = 0"""
-                .formatted(TABLE, state.number, in(ids), condition));
+                .formatted(TABLE, state.number, in(ids), condition, STATES));
   }
 
   @Override
   public List<LogId> findBetween(LogId first, LogId last) {
     return queryUninterruptibly(
-        "SELECT Id FROM %s FINAL WHERE %s AND Version %% 4 != %d FORMAT RowBinary"
-            .formatted(TABLE, between(first, last), State.REPLAYED.number),
+        "SELECT Id FROM %s FINAL WHERE %s AND NOT %s FORMAT RowBinary"
+            .formatted(TABLE, between(first, last), hasState(State.REPLAYED)),
         in -> {
           var ids = new ArrayList<LogId>();
           RowBinary.readIds(in, ids::add);
@@ -259,13 +260,18 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
     var since = from.isBefore(LocalDate.EPOCH) ? LocalDate.EPOCH : from;
     return queryUninterruptibly(
         """
-        SELECT toDate32(ReceivedTimestamp, 'UTC') AS day, countIf(Version %% 4 = 0),
-          countIf(Version %% 4 = 2), countIf(Version %% 4 = 1)
+        SELECT toDate32(ReceivedTimestamp, 'UTC') AS day, countIf(%s), countIf(%s), countIf(%s)
         FROM %s FINAL
-        WHERE ReceivedTimestamp >= toDateTime64('%s', 9, 'UTC') AND Version %% 4 != 3
+        WHERE ReceivedTimestamp >= toDateTime64('%s', 9, 'UTC') AND NOT %s
         GROUP BY day
         FORMAT TSVRaw"""
-            .formatted(TABLE, since),
+            .formatted(
+                hasState(State.DEAD_LETTERED),
+                hasState(State.REPLAYING),
+                hasState(State.PURGED),
+                TABLE,
+                since,
+                hasState(State.REPLAYED)),
         ClickHouseDeadLetterStore::parseCounts);
   }
 
@@ -352,6 +358,13 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
     long bytes() {
       return block.bytes();
     }
+  }
+
+  /** Returns the condition that a row has one of these states. */
+  private static String hasState(State... states) {
+    return Arrays.stream(states)
+        .map(state -> String.valueOf(state.number))
+        .collect(Collectors.joining(", ", "(Version % " + STATES + " IN (", "))"));
   }
 
   private static String between(LogId first, LogId last) {
