@@ -47,14 +47,14 @@ public final class ApiRoutes {
    * @param reader the reader of stored logs
    * @param templates the template report
    * @param search the semantic search
-   * @param queries the executor of all queries
+   * @param blockingQueries the executor of all queries
    * @param clock the clock of default time ranges, such as the last hour
    */
   public record QueryDependencies(
       LogReader reader,
       TemplateReport templates,
       SemanticSearch search,
-      BlockingQueries queries,
+      BlockingQueries blockingQueries,
       InstantSource clock) {}
 
   /**
@@ -72,7 +72,7 @@ public final class ApiRoutes {
       List<RouterFunction<ServerResponse>> protocolQueries,
       QueryDependencies queryDependencies,
       Limits limits) {
-    var blockingQueries = queryDependencies.queries();
+    var blockingQueries = queryDependencies.blockingQueries();
     var queries = new QueryHandler(queryDependencies.reader(), blockingQueries);
     var histograms = new HistogramHandler(queryDependencies.reader(), blockingQueries);
     var templates = new TemplatesHandler(queryDependencies, blockingQueries);

@@ -75,8 +75,9 @@ public final class LegacyProtocol implements ProtocolRegistration {
 
   @Override
   public List<RouterFunction<ServerResponse>> queryRoutes() {
-    var search = new LegacySearchHandler(queries.search(), queries.reader(), queries.queries());
-    var query = new LegacyQueryHandler(queries.reader(), queries.queries());
+    var search =
+        new LegacySearchHandler(queries.search(), queries.reader(), queries.blockingQueries());
+    var query = new LegacyQueryHandler(queries.reader(), queries.blockingQueries());
     return List.of(
         RouterFunctions.route()
             .POST("/api/logs/search", search::post)

@@ -2,6 +2,7 @@ package dev.sluice.api.protocol.protobuf;
 
 import com.google.protobuf.ByteString;
 import dev.sluice.api.grpc.BlockingUnaryCall;
+import dev.sluice.api.grpc.InvalidArgument;
 import dev.sluice.api.grpc.QueryRequestParser;
 import dev.sluice.api.grpc.RawMessage;
 import dev.sluice.api.grpc.RequestContextInterceptor;
@@ -51,9 +52,6 @@ final class NativeQueryCalls {
     try {
       query =
           query(QueryRequestParser.parse(message, QueryRequest.parser(), "sluice.v1.QueryRequest"));
-    } catch (InvalidQueryException e) {
-      responseObserver.onError(e.toStatusException());
-      return;
     } catch (StatusException e) {
       responseObserver.onError(e);
       return;
@@ -62,10 +60,10 @@ final class NativeQueryCalls {
         "sluice-query", budget, responseObserver, () -> toResponse(reader.read(query)));
   }
 
-  private static Query query(QueryRequest request) throws InvalidQueryException {
+  private static Query query(QueryRequest request) throws StatusException {
     int limit = request.getLimit();
     if (Integer.compareUnsigned(limit, MAX_LIMIT) > 0) {
-      throw new InvalidQueryException("limit", "is not a number from 0 to " + MAX_LIMIT);
+      throw InvalidArgument.field("limit", "is not a number from 0 to " + MAX_LIMIT);
     }
     return new Query(
         filter(RequestContextInterceptor.contextOfCall(), request.getFilter()),
@@ -73,7 +71,7 @@ final class NativeQueryCalls {
         position(request.getCursor()));
   }
 
-  static LogFilter filter(RequestContext context, Filter filter) throws InvalidQueryException {
+  static LogFilter filter(RequestContext context, Filter filter) throws StatusException {
     for (int number : filter.getSeverityNumbersList()) {
       requireSeverity("filter.severity_numbers", number);
     }
@@ -106,58 +104,57 @@ final class NativeQueryCalls {
     try {
       return builder.build();
     } catch (IllegalArgumentException e) {
-      throw new InvalidQueryException("filter", "has " + e.getMessage());
+      throw InvalidArgument.field("filter", "has " + e.getMessage());
     }
   }
 
-  private static void requireSeverity(String field, int number) throws InvalidQueryException {
+  private static void requireSeverity(String field, int number) throws StatusException {
     if (number < 0 || number > MAX_SEVERITY) {
-      throw new InvalidQueryException(
-          field, "is " + number + ", must be from 0 to " + MAX_SEVERITY);
+      throw InvalidArgument.field(field, "is " + number + ", must be from 0 to " + MAX_SEVERITY);
     }
   }
 
-  private static long time(String field, long nanos) throws InvalidQueryException {
+  private static long time(String field, long nanos) throws StatusException {
     if (nanos < 0) {
-      throw new InvalidQueryException(
+      throw InvalidArgument.field(
           field, "is beyond 2262-04-11T23:47:16.854775807Z, the latest storable time");
     }
     return nanos;
   }
 
   private static @Nullable String id(String field, ByteString id, int length)
-      throws InvalidQueryException {
+      throws StatusException {
     if (id.isEmpty()) {
       return null;
     }
     if (id.size() != length) {
-      throw new InvalidQueryException(
+      throw InvalidArgument.field(
           field, "has " + id.size() + " bytes, must have " + length + " or none");
     }
     return HEX.formatHex(id.toByteArray());
   }
 
-  private static UUID uuid(String field, ByteString id) throws InvalidQueryException {
+  private static UUID uuid(String field, ByteString id) throws StatusException {
     if (id.size() != 2 * Long.BYTES) {
-      throw new InvalidQueryException(field, "has " + id.size() + " bytes, must have 16");
+      throw InvalidArgument.field(field, "has " + id.size() + " bytes, must have 16");
     }
     var halves = id.asReadOnlyByteBuffer();
     return new UUID(halves.getLong(), halves.getLong());
   }
 
-  private static @Nullable TextQuery text(String text) throws InvalidQueryException {
+  private static @Nullable TextQuery text(String text) throws StatusException {
     if (text.isEmpty()) {
       return null;
     }
     try {
       return TextQuery.parse(text);
     } catch (IllegalArgumentException e) {
-      throw new InvalidQueryException("filter.text", "has " + e.getMessage());
+      throw InvalidArgument.field("filter.text", "has " + e.getMessage());
     }
   }
 
   private static AttributeCondition condition(
-      String field, dev.sluice.proto.v1.AttributeCondition condition) throws InvalidQueryException {
+      String field, dev.sluice.proto.v1.AttributeCondition condition) throws StatusException {
     var operator =
         switch (condition.getOperator()) {
           case OPERATOR_UNSPECIFIED, OPERATOR_EQUAL -> AttributeCondition.Operator.EQUAL;
@@ -165,24 +162,24 @@ final class NativeQueryCalls {
           case OPERATOR_PREFIX -> AttributeCondition.Operator.PREFIX;
           case OPERATOR_EXISTS -> AttributeCondition.Operator.EXISTS;
           case OPERATOR_IN -> AttributeCondition.Operator.IN;
-          case UNRECOGNIZED -> throw new InvalidQueryException(field + ".operator", "is unknown");
+          case UNRECOGNIZED -> throw InvalidArgument.field(field + ".operator", "is unknown");
         };
     try {
       return new AttributeCondition(
           condition.getKey(), operator, List.copyOf(condition.getValuesList()));
     } catch (IllegalArgumentException e) {
-      throw new InvalidQueryException(field + ".values", "has " + e.getMessage());
+      throw InvalidArgument.field(field + ".values", "has " + e.getMessage());
     }
   }
 
-  private static @Nullable Position position(String cursor) throws InvalidQueryException {
+  private static @Nullable Position position(String cursor) throws StatusException {
     if (cursor.isEmpty()) {
       return null;
     }
     try {
       return Position.ofCursor(cursor);
     } catch (IllegalArgumentException _) {
-      throw new InvalidQueryException("cursor", "is not a next_cursor of this API");
+      throw InvalidArgument.field("cursor", "is not a next_cursor of this API");
     }
   }
 

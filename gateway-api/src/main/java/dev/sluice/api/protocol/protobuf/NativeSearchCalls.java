@@ -1,6 +1,7 @@
 package dev.sluice.api.protocol.protobuf;
 
 import dev.sluice.api.grpc.BlockingUnaryCall;
+import dev.sluice.api.grpc.InvalidArgument;
 import dev.sluice.api.grpc.QueryRequestParser;
 import dev.sluice.api.grpc.RawMessage;
 import dev.sluice.api.grpc.RequestContextInterceptor;
@@ -42,9 +43,6 @@ final class NativeSearchCalls {
       searchQuery =
           request(
               QueryRequestParser.parse(message, SearchRequest.parser(), "sluice.v1.SearchRequest"));
-    } catch (InvalidQueryException e) {
-      responseObserver.onError(e.toStatusException());
-      return;
     } catch (StatusException e) {
       responseObserver.onError(e);
       return;
@@ -56,10 +54,10 @@ final class NativeSearchCalls {
         () -> toResponse(searchQuery, search.search(searchQuery)));
   }
 
-  private static SearchQuery request(SearchRequest searchRequest) throws InvalidQueryException {
+  private static SearchQuery request(SearchRequest searchRequest) throws StatusException {
     var query = searchRequest.getQuery();
     if (query.isBlank() || query.length() > SearchQuery.MAX_CHARACTERS) {
-      throw new InvalidQueryException(
+      throw InvalidArgument.field(
           "query",
           "has %d characters, must have 1 to %d, not only white space"
               .formatted(query.length(), SearchQuery.MAX_CHARACTERS));
@@ -83,12 +81,12 @@ final class NativeSearchCalls {
           ? searchQuery
           : searchQuery.after(searchRequest.getCursor());
     } catch (IllegalArgumentException e) {
-      throw new InvalidQueryException("cursor", String.valueOf(e.getMessage()));
+      throw InvalidArgument.field("cursor", String.valueOf(e.getMessage()));
     }
   }
 
   /** Rejects conditions that templates do not support. */
-  private static void requireSupportedFilter(Filter filter) throws InvalidQueryException {
+  private static void requireSupportedFilter(Filter filter) throws StatusException {
     boolean other =
         !filter.getTraceId().isEmpty()
             || !filter.getSpanId().isEmpty()
@@ -97,24 +95,24 @@ final class NativeSearchCalls {
             || filter.getTemplateIdsCount() > 0
             || !filter.getResourceId().isEmpty();
     if (other) {
-      throw new InvalidQueryException(
+      throw InvalidArgument.field(
           "filter", "has more than service, severities, times and attributes");
     }
   }
 
-  private static Mode mode(SearchRequest searchRequest) throws InvalidQueryException {
+  private static Mode mode(SearchRequest searchRequest) throws StatusException {
     return switch (searchRequest.getMode()) {
       case SEARCH_MODE_UNSPECIFIED, SEARCH_MODE_HYBRID -> Mode.HYBRID;
       case SEARCH_MODE_SEMANTIC -> Mode.SEMANTIC;
       case SEARCH_MODE_KEYWORD -> Mode.KEYWORD;
-      case UNRECOGNIZED -> throw new InvalidQueryException("mode", "is unknown");
+      case UNRECOGNIZED -> throw InvalidArgument.field("mode", "is unknown");
     };
   }
 
   private static int number(String field, int value, int defaultValue, int max)
-      throws InvalidQueryException {
+      throws StatusException {
     if (Integer.compareUnsigned(value, max) > 0) {
-      throw new InvalidQueryException(field, "is not a number from 0 to " + max);
+      throw InvalidArgument.field(field, "is not a number from 0 to " + max);
     }
     return value == 0 ? defaultValue : value;
   }
