@@ -34,10 +34,34 @@ class ArchitectureTest {
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.core..")
+          .and()
+          .resideOutsideOfPackage("dev.sluice.core.codec..")
           .should()
           .dependOnClassesThat()
           .resideOutsideOfPackages("java..", "org.jspecify..", "dev.sluice.core..")
           .because("the core must run, and be tested, with nothing on the class path");
+
+  @ArchTest
+  static final ArchRule codecDependsOnlyOnLz4 =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.core.codec..")
+          .should()
+          .dependOnClassesThat()
+          .resideOutsideOfPackages(
+              "java..", "org.jspecify..", "net.jpountz..", "dev.sluice.core..");
+
+  @ArchTest
+  static final ArchRule theCoreDoesNotDependOnItsCodec =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.core..")
+          .and()
+          .resideOutsideOfPackage("dev.sluice.core.codec..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("dev.sluice.core.codec..")
+          .because("only the module of a spool needs LZ4");
 
   @ArchTest
   static final ArchRule templatesDependOnlyOnTheCoreAndHash4j =

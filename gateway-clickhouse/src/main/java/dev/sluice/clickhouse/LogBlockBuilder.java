@@ -213,7 +213,7 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
 
   @Override
   public void visitRejected(int ordinal, String field, String reason) {
-    if (error == null && !batch().excludedOrdinals().get(ordinal)) {
+    if (error == null) {
       // without the field name, which may contain an attribute key of the client
       error = "record " + ordinal + " was accepted at ingest and is now rejected: " + reason;
     }
@@ -222,9 +222,6 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
   @Override
   public void visitRecord(OtlpRecord log) {
     var batch = batch();
-    if (batch.excludedOrdinals().get(log.ordinal())) {
-      return;
-    }
     int n = accepted++;
     int position = base + n;
     if (position < 0 || position >= end) {

@@ -31,7 +31,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -140,7 +139,6 @@ final class RowBinary {
               id,
               1,
               expandedBytes,
-              new BitSet(0),
               otlp);
       items.add(
           new DeadLetterItem(

@@ -13,7 +13,6 @@ import dev.sluice.core.port.LogStore.StoreResult.Stored;
 import dev.sluice.query.filter.LogFilter;
 import dev.sluice.query.port.LogReader.Query;
 import dev.sluice.testkit.LogBatches;
-import java.util.BitSet;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.Callable;
@@ -140,7 +139,6 @@ final class ClickHouseVolumeTest {
             good.firstId(),
             1,
             1,
-            new BitSet(),
             new byte[] {10, 100, 1});
 
     try (var store = new ClickHouseLogStore(TestDatabase.settings())) {

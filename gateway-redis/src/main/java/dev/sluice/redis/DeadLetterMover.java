@@ -3,6 +3,8 @@ package dev.sluice.redis;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.core.codec.LogBatchCodec;
+import dev.sluice.core.codec.UnreadableBatchException;
 import dev.sluice.core.domain.DeadLetter;
 import io.lettuce.core.Limit;
 import io.lettuce.core.Range;

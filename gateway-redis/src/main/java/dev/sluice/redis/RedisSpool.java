@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import static dev.sluice.redis.Script.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.core.codec.LogBatchCodec;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.ReplayId;

@@ -4,8 +4,11 @@ import static dev.sluice.redis.Script.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.stream.Collectors.toSet;
 
+import dev.sluice.core.codec.LogBatchCodec;
+import dev.sluice.core.codec.UnreadableBatchException;
 import dev.sluice.core.delivery.DeliveryAccumulator;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.SpoolConsumer;
 import io.lettuce.core.Consumer;
 import io.lettuce.core.Limit;
@@ -16,6 +19,7 @@ import io.lettuce.core.models.stream.PendingMessage;
 import io.lettuce.core.output.NestedMultiOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -28,6 +32,8 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
+import net.jpountz.xxhash.XXHash64;
+import net.jpountz.xxhash.XXHashFactory;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -92,6 +98,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
 
   private static final Logger LOG = LoggerFactory.getLogger(RedisSpoolConsumer.class);
 
+  private static final XXHash64 HASH = XXHashFactory.fastestInstance().hash64();
   private static final byte[] NEW_ENTRIES = {'>'};
 
   /**
@@ -261,9 +268,12 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
    * deliveries had the same token, the records of the second one would be lost.
    */
   static String token(int shard, List<StreamEntryId> ids, List<LogBatch> batches) {
-    long hash =
-        LogBatchCodec.hashAppendIds(
-            () -> batches.stream().map(LogBatch::appendId).iterator(), batches.size());
+    var appendIds = ByteBuffer.allocate(batches.size() * LogId.BYTES);
+    for (var batch : batches) {
+      appendIds.putLong(batch.appendId().getMostSignificantBits());
+      appendIds.putLong(batch.appendId().getLeastSignificantBits());
+    }
+    long hash = HASH.hash(appendIds.array(), 0, appendIds.position(), 0);
     return "%d:%s:%s:%s"
         .formatted(shard, ids.getFirst(), ids.getLast(), HexFormat.of().toHexDigits(hash));
   }

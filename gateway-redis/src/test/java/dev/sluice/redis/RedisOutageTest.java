@@ -15,7 +15,6 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.BitSet;
 import java.util.List;
 import java.util.Random;
 import java.util.UUID;
@@ -325,7 +324,6 @@ class RedisOutageTest {
         sample.firstId(),
         1,
         otlp.length,
-        new BitSet(),
         otlp);
   }
 

@@ -5,6 +5,7 @@ import static dev.sluice.testkit.SpoolContract.assertSameBatches;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.core.codec.LogBatchCodec;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.Spool.RecordCounts;
@@ -573,7 +574,7 @@ class RedisSpoolConsumerTest {
     byte[] corrupt = LogBatchCodec.encode(LogBatches.of(1));
     corrupt[corrupt.length - 1] ^= 1;
     byte[] newer = LogBatchCodec.encode(LogBatches.of(1));
-    newer[0] = 2;
+    newer[0] = 3;
     append(batches.subList(0, 1));
     keys.redis().xadd(keys.stream(), Map.of(bytes("e"), corrupt));
     keys.redis().xadd(keys.stream(), Map.of(bytes("e"), newer));

@@ -20,7 +20,6 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.BitSet;
 import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
@@ -444,14 +443,7 @@ public abstract class DeadLetterStoreContract {
 
   private static LogBatch batch(LogBatch log, UUID appendId, long receivedNanos, byte[] otlp) {
     return new LogBatch(
-        appendId,
-        log.tenant(),
-        receivedNanos,
-        log.firstId(),
-        1,
-        log.expandedBytes(),
-        new BitSet(0),
-        otlp);
+        appendId, log.tenant(), receivedNanos, log.firstId(), 1, log.expandedBytes(), otlp);
   }
 
   private static void assertDeadLetters(List<DeadLetterItem> actual, List<DeadLetter> expected) {

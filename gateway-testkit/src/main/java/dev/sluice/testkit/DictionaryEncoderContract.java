@@ -184,7 +184,6 @@ public abstract class DictionaryEncoderContract extends LogContract {
             ownBatch.firstId().plus(1_000_000),
             2,
             ownBatch.expandedBytes(),
-            ownBatch.excludedOrdinals(),
             ownBatch.otlp());
 
     store(logEnricher, ownBatch, otherTenantBatch);

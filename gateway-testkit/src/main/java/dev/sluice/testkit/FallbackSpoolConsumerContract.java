@@ -220,7 +220,6 @@ public abstract class FallbackSpoolConsumerContract {
             log.firstId(),
             1,
             log.expandedBytes(),
-            log.excludedOrdinals(),
             log.payload());
     var appended =
         spool().append(replay, AppendMode.POSSIBLE_DUPLICATE).toCompletableFuture().join();

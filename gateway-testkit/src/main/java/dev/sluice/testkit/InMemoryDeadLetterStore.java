@@ -129,7 +129,6 @@ public final class InMemoryDeadLetterStore implements DeadLetterStore {
             log.firstId(),
             1,
             log.expandedBytes(),
-            log.excludedOrdinals(),
             log.payload());
     return new DeadLetterItem(
         new DeadLetter(next, letter.reason(), letter.code(), letter.deadLetteredAt()),

@@ -239,27 +239,19 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   }
 
   /** Converts each record to a row. */
-  private record RowBuilder(LogBatch batch, LogEnricher enricher, List<Row> into, int[] next)
+  private record RowBuilder(LogBatch batch, LogEnricher enricher, List<Row> into)
       implements OtlpRecordVisitor {
-    RowBuilder(LogBatch batch, LogEnricher enricher, List<Row> into) {
-      this(batch, enricher, into, new int[1]);
-    }
-
     @Override
     public void visitRejected(int ordinal, String field, String reason) {
-      if (!batch.excludedOrdinals().get(ordinal)) {
-        throw new IllegalArgumentException("accepted at ingest, rejected now: " + reason);
-      }
+      throw new IllegalArgumentException("accepted at ingest, rejected now: " + reason);
     }
 
     @Override
     public void visitRecord(OtlpRecord log) {
-      if (!batch.excludedOrdinals().get(log.ordinal())) {
-        var sent = enriched(row(log, batch.firstId().plus(next[0]++)), log);
-        var stored =
-            sent.withAttributes(encodeTexts(log.attributes(), log.bytes(), sent.attributes()));
-        into.add(new Row(batch, log.ordinal(), stored));
-      }
+      var sent = enriched(row(log, batch.firstId().plus(log.ordinal())), log);
+      var stored =
+          sent.withAttributes(encodeTexts(log.attributes(), log.bytes(), sent.attributes()));
+      into.add(new Row(batch, log.ordinal(), stored));
     }
 
     private StoredLog row(OtlpRecord log, LogId id) {

@@ -8,6 +8,7 @@ import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpRecord;
 import dev.sluice.core.otlp.OtlpRecordVisitor;
 import dev.sluice.core.otlp.OtlpWalker;
+import dev.sluice.core.otlp.RecordExtractor;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.common.v1.InstrumentationScope;
@@ -61,7 +62,7 @@ public final class LogBatches {
   /** Returns the batch that the ingest path makes of these bytes. */
   public static LogBatch of(byte[] otlp, Limits limits) {
     var walker = new OtlpWalker(limits);
-    var refused = new BitSet();
+    var rejected = new BitSet();
     try {
       walker.walk(
           otlp,
@@ -73,13 +74,13 @@ public final class LogBatches {
 
             @Override
             public void visitRejected(int ordinal, String field, String reason) {
-              refused.set(ordinal);
+              rejected.set(ordinal);
             }
           });
     } catch (MalformedOtlpException e) {
       throw new IllegalArgumentException(e);
     }
-    int records = walker.records() - refused.cardinality();
+    int records = walker.records() - rejected.cardinality();
     var now = Instant.now();
     return new LogBatch(
         UUID.randomUUID(),
@@ -88,8 +89,9 @@ public final class LogBatches {
         IDS.next(records),
         records,
         Math.toIntExact(walker.expandedBytes()),
-        refused,
-        otlp);
+        rejected.isEmpty()
+            ? otlp
+            : RecordExtractor.extract(otlp, otlp.length, ordinal -> !rejected.get(ordinal)));
   }
 
   /** Returns one request of one service with {@code records} logs of about 200 bytes each. */

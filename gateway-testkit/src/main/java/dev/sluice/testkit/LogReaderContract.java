@@ -45,7 +45,6 @@ public abstract class LogReaderContract extends LogContract {
             batch.firstId(),
             3,
             batch.expandedBytes(),
-            batch.excludedOrdinals(),
             batch.otlp());
     store(otherTenantBatch, LogBatches.of(2));
 

@@ -233,43 +233,18 @@ public abstract class LogStoreContract extends LogContract {
   }
 
   @Test
-  void store_rejectedRecords_areOmittedAndTheOthersNumbered() throws Exception {
-    var records = new ArrayList<LogRecord>();
-    for (int i = 0; i < 10; i++) {
-      var log = LogRecord.newBuilder().setTimeUnixNano(BASE_NANOS - i).setBody(string("log " + i));
-      if (i % 3 == 0) {
-        log.setTraceId(ByteString.copyFrom(new byte[5]));
-      }
-      records.add(log.build());
-    }
-    var batch = batchOf(records.toArray(LogRecord[]::new));
-    assertThat(batch.excludedOrdinals().cardinality()).isEqualTo(4);
-    batch.excludedOrdinals().set(4); // excluded, as by a stricter limit at ingest
-    var fewer =
-        new LogBatch(
-            batch.appendId(),
-            batch.tenant(),
-            batch.receivedNanos(),
-            batch.firstId(),
-            batch.records() - 1,
-            batch.expandedBytes(),
-            batch.excludedOrdinals(),
-            batch.otlp());
-
-    store(fewer);
-
-    assertThat(allLogs().stream().map(StoredLog::body))
-        .containsExactly("log 1", "log 2", "log 5", "log 7", "log 8");
-    assertThat(allLogs().stream().map(StoredLog::id))
-        .isEqualTo(IntStream.range(0, 5).mapToObj(batch.firstId()::plus).toList());
-  }
-
-  @Test
-  void store_invalidRecordNotMarkedRejected_isCorrupt() throws Exception {
+  void store_invalidRecord_isCorrupt() throws Exception {
+    var good = LogBatches.of(2);
+    var invalid = LogRecord.newBuilder().setTraceId(ByteString.copyFrom(new byte[5])).build();
     var batch =
-        batchOf(
-            LogRecord.newBuilder().setTraceId(ByteString.copyFrom(new byte[5])).build(), log(0));
-    batch.excludedOrdinals().clear();
+        new LogBatch(
+            good.appendId(),
+            good.tenant(),
+            good.receivedNanos(),
+            good.firstId(),
+            2,
+            good.expandedBytes(),
+            request(Resource.getDefaultInstance(), List.of(invalid, log(0))));
 
     assertCorrupt(batch, store().store(token(), List.of(batch)));
     assertThat(store().storedRecords()).isZero();
@@ -303,7 +278,6 @@ public abstract class LogStoreContract extends LogContract {
             good.firstId(),
             1,
             1,
-            good.excludedOrdinals(),
             new CorruptPayload());
 
     assertCorrupt(bad, store().store(token(), List.of(LogBatches.of(2), bad)));
@@ -338,7 +312,6 @@ public abstract class LogStoreContract extends LogContract {
             batch.firstId(),
             4,
             batch.expandedBytes(),
-            batch.excludedOrdinals(),
             batch.otlp());
 
     assertCorrupt(more, store().store(token(), List.of(more)));
@@ -360,14 +333,7 @@ public abstract class LogStoreContract extends LogContract {
   private static LogBatch malformedBatch() {
     var good = LogBatches.of(1);
     return new LogBatch(
-        UUID.randomUUID(),
-        "default",
-        BASE_NANOS,
-        good.firstId(),
-        1,
-        1,
-        good.excludedOrdinals(),
-        new byte[] {10, 100, 1});
+        UUID.randomUUID(), "default", BASE_NANOS, good.firstId(), 1, 1, new byte[] {10, 100, 1});
   }
 
   private static void assertCorrupt(LogBatch batch, StoreResult storeResult) {
@@ -476,7 +442,6 @@ public abstract class LogStoreContract extends LogContract {
         new LogId(id.high() + (millis << 16), id.low()),
         batch.records(),
         batch.expandedBytes(),
-        batch.excludedOrdinals(),
         batch.otlp());
   }
 
@@ -517,7 +482,6 @@ public abstract class LogStoreContract extends LogContract {
         batch.firstId(),
         batch.records(),
         batch.expandedBytes(),
-        batch.excludedOrdinals(),
         batch.otlp());
   }
 

@@ -81,29 +81,6 @@ public abstract class SpoolContract {
   }
 
   @Test
-  void append_batchWithRejectedRecords_isDeliveredWithoutThem() throws Exception {
-    var all = LogBatches.of(20);
-    all.excludedOrdinals().set(0);
-    all.excludedOrdinals().set(3, 5);
-    all.excludedOrdinals().set(19);
-    var batch =
-        new LogBatch(
-            all.appendId(),
-            all.tenant(),
-            all.receivedNanos(),
-            all.firstId(),
-            16,
-            all.expandedBytes(),
-            all.excludedOrdinals(),
-            all.otlp());
-    append(batch);
-
-    var delivery = restartConsumer().poll(TIMEOUT).orElseThrow();
-
-    assertSameBatches(delivery.batches(), List.of(batch));
-  }
-
-  @Test
   void append_sameBatchTwice_isOneEntryWithOneReceipt() throws Exception {
     var batch = LogBatches.of(7);
     var spoolConsumer = restartConsumer();
@@ -153,7 +130,6 @@ public abstract class SpoolContract {
         log.firstId(),
         log.records(),
         log.expandedBytes(),
-        log.excludedOrdinals(),
         log.payload());
   }
 
@@ -609,7 +585,6 @@ public abstract class SpoolContract {
         batch.firstId(),
         batch.records(),
         batch.expandedBytes(),
-        batch.excludedOrdinals(),
         batch.otlp());
   }
 
@@ -657,8 +632,8 @@ public abstract class SpoolContract {
   }
 
   /**
-   * Asserts that the batches hold the same accepted logs with the same ids. The storage format of a
-   * spool, and whether it stores rejected records, are not compared.
+   * Asserts that the batches hold the same logs with the same ids. The storage format of a spool is
+   * not compared.
    */
   public static void assertSameBatches(List<LogBatch> actual, List<LogBatch> expected) {
     assertThat(actual.stream().map(BatchContent::of))
@@ -702,19 +677,16 @@ public abstract class SpoolContract {
         throw new AssertionError(e);
       }
       var logs = new ArrayList<LogWithContext>();
-      int ordinal = 0;
       for (var resource : request.getResourceLogsList()) {
         for (var scope : resource.getScopeLogsList()) {
           for (var log : scope.getLogRecordsList()) {
-            if (!batch.excludedOrdinals().get(ordinal++)) {
-              logs.add(
-                  new LogWithContext(
-                      resource.getResource(),
-                      resource.getSchemaUrl(),
-                      scope.getScope(),
-                      scope.getSchemaUrl(),
-                      log));
-            }
+            logs.add(
+                new LogWithContext(
+                    resource.getResource(),
+                    resource.getSchemaUrl(),
+                    scope.getScope(),
+                    scope.getSchemaUrl(),
+                    log));
           }
         }
       }

@@ -17,7 +17,6 @@ import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
 import dev.sluice.templates.dictionary.Dictionary.EntryKind;
 import dev.sluice.templates.dictionary.SharedDictionaryCache;
 import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
@@ -92,7 +91,7 @@ final class TemplateRegistryTest {
 
   private static LogBatch batch(String tenant, long receivedNanos) {
     return new LogBatch(
-        UUID.randomUUID(), tenant, receivedNanos, new LogId(1, 1), 1, 1, new BitSet(), new byte[0]);
+        UUID.randomUUID(), tenant, receivedNanos, new LogId(1, 1), 1, 1, new byte[0]);
   }
 
   @Test

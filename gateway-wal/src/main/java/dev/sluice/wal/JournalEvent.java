@@ -9,6 +9,7 @@ import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
+import dev.sluice.core.otlp.RecordExtractor;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.LocalDate;
@@ -209,7 +210,8 @@ sealed interface JournalEvent {
    * @param receivedNanos the receive time in nanoseconds since 1970
    * @param first the id of the log, in hexadecimal
    * @param bytes expanded size of the log in bytes
-   * @param refused the excluded ordinals, as a bit set
+   * @param refused the ordinals of records in {@code otlp} that are not part of the dead letter, as
+   *     a bit set
    * @param otlp the log in OTLP protobuf
    * @param reason the reason of the store for the rejection
    * @param at the time when it became a dead letter
@@ -227,16 +229,12 @@ sealed interface JournalEvent {
       Instant at) {
 
     DeadLetter toDeadLetter() {
-      var log =
-          new LogBatch(
-              append,
-              tenant,
-              receivedNanos,
-              LogId.ofHex(first),
-              1,
-              bytes,
-              BitSet.valueOf(refused),
-              otlp);
+      var excluded = BitSet.valueOf(refused);
+      var letter =
+          excluded.isEmpty()
+              ? otlp
+              : RecordExtractor.extract(otlp, otlp.length, ordinal -> !excluded.get(ordinal));
+      var log = new LogBatch(append, tenant, receivedNanos, LogId.ofHex(first), 1, bytes, letter);
       return new DeadLetter(log, reason, 0, at);
     }
   }

@@ -12,7 +12,6 @@ import dev.sluice.core.otlp.Utf8;
 import dev.sluice.core.port.IdempotencyStore;
 import java.util.Arrays;
 import java.util.Base64;
-import java.util.BitSet;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -104,7 +103,6 @@ final class OtlpJsonLineReader {
             batch.firstId(),
             batch.records(),
             batch.expandedBytes(),
-            batch.excludedOrdinals(),
             otlp.toByteArray()),
         header.possibleDuplicate(),
         header.key());
@@ -145,8 +143,7 @@ final class OtlpJsonLineReader {
     expectMember(JsonTokens.ID);
     expect('"');
     return new WalEntry(
-        new LogBatch(
-            append, tenant, received, first, records, expandedBytes, new BitSet(0), new byte[0]),
+        new LogBatch(append, tenant, received, first, records, expandedBytes, new byte[0]),
         possibleDuplicate,
         key);
   }

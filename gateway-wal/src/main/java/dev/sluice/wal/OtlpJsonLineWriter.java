@@ -10,7 +10,7 @@ import java.util.Arrays;
 import java.util.Base64;
 
 /**
- * Writes the records of a batch, without excluded ones, as lines of JSON in the OTLP mapping.
+ * Writes the records of a batch as lines of JSON in the OTLP mapping.
  *
  * <p>The common parts of the lines are rendered once: the header of the batch, and each resource
  * and scope. Protobuf allows fields in any order and messages in several parts, so the parts of a
@@ -37,7 +37,6 @@ final class OtlpJsonLineWriter {
   private ByteOutput lines = header;
   private ByteOutput out = header; // the lines, or one of their common parts
   private int limit;
-  private int ordinal;
   private int records;
   private long firstNanos;
   private long lastNanos;
@@ -127,7 +126,6 @@ final class OtlpJsonLineWriter {
     var batch = entry.batch();
     lines = output;
     limit = maxBytes;
-    ordinal = 0;
     records = 0;
     firstNanos = Long.MAX_VALUE;
     lastNanos = Long.MIN_VALUE;
@@ -226,9 +224,7 @@ final class OtlpJsonLineWriter {
         continue;
       }
       int close = in.readContentEnd(end);
-      if (!batch.excludedOrdinals().get(ordinal++)) {
-        writeLine(close, batch);
-      }
+      writeLine(close, batch);
       in.position = close;
     }
   }

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The content of a frame.
  *
- * @param batch the batch; a decoded batch has no excluded records, because those are not written
+ * @param batch the batch
  * @param possibleDuplicate whether the batch may be in another spool or in the store already
  * @param key the idempotency key used with the batch; null for none
  */

@@ -25,7 +25,6 @@ import java.nio.ByteOrder;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.BitSet;
 import java.util.List;
 import java.util.Random;
 import java.util.UUID;
@@ -51,7 +50,6 @@ class FrameCodecTest {
 
       assertThat(decoded.possibleDuplicate()).isFalse();
       assertThat(decoded.key()).isNull();
-      assertThat(decoded.batch().excludedOrdinals().isEmpty()).isTrue();
       SpoolContract.assertSameBatches(List.of(decoded.batch()), List.of(batch));
     }
   }
@@ -81,7 +79,6 @@ class FrameCodecTest {
         batch.firstId(),
         batch.records(),
         batch.expandedBytes(),
-        batch.excludedOrdinals(),
         parser.parseFrom(batch.otlp()).toByteArray());
   }
 
@@ -196,26 +193,6 @@ class FrameCodecTest {
         .isInstanceOf(IllegalArgumentException.class);
     // the pooled codec is still usable
     assertThat(encode(batch, Compression.ZSTD).records()).isEqualTo(3);
-  }
-
-  @Test
-  void encode_excludedRecords_areNotWritten() throws Exception {
-    var batch =
-        LogBatches.of(
-            OtlpTextFormat.of(
-                """
-                resource_logs { scope_logs {
-                  log_records { trace_id: "short" body { string_value: "one" } }
-                  log_records { body { string_value: "two" } }
-                  log_records { span_id: "short" body { string_value: "three" } }
-                } }
-                """));
-
-    var frame = encode(batch, Compression.ZSTD);
-
-    assertThat(frame.records()).isEqualTo(1);
-    SpoolContract.assertSameBatches(
-        List.of(FrameCodec.decode(frame.bytes()).batch()), List.of(batch));
   }
 
   @ParameterizedTest
@@ -361,7 +338,6 @@ class FrameCodecTest {
     out.writeVarint(OtlpFields.ANY_VALUE_INT_VALUE, -1);
     marks.forEach(out::endMessage);
     var batch = LogBatches.of(out.output().toByteArray(), Limits.TRUSTED);
-    assertThat(batch.excludedOrdinals().isEmpty()).isTrue();
 
     var decoded = FrameCodec.decode(encode(batch, Compression.ZSTD).bytes());
 
@@ -470,14 +446,7 @@ class FrameCodecTest {
 
   private static LogBatch with(LogBatch batch, int records, byte[] otlp) {
     return new LogBatch(
-        UUID.randomUUID(),
-        "default",
-        1,
-        new LogId(1, 1),
-        records,
-        batch.expandedBytes(),
-        new BitSet(),
-        otlp);
+        UUID.randomUUID(), "default", 1, new LogId(1, 1), records, batch.expandedBytes(), otlp);
   }
 
   private static Frame encode(LogBatch batch, Compression compression) {

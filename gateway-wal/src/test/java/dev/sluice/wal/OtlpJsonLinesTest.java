@@ -14,7 +14,6 @@ import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.BitSet;
 import java.util.List;
 import java.util.Random;
 import java.util.UUID;
@@ -99,7 +98,6 @@ class OtlpJsonLinesTest {
             LogId.ofHex("01a2030405060708090a0b0c0000000e"),
             4,
             LogBatches.of(otlp).expandedBytes(),
-            new BitSet(),
             otlp);
     var key =
         new IdempotencyStore.IdempotencyKey(
@@ -189,7 +187,6 @@ class OtlpJsonLinesTest {
         batch.firstId(),
         batch.records(),
         batch.expandedBytes(),
-        new BitSet(),
         otlp);
   }
 

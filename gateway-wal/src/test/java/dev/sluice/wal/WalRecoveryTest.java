@@ -448,7 +448,6 @@ class WalRecoveryTest {
             batch.firstId(),
             1,
             batch.expandedBytes(),
-            batch.excludedOrdinals(),
             batch.otlp()));
 
     assertThat(wal.spool().depth())

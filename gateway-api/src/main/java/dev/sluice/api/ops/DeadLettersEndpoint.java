@@ -23,7 +23,6 @@ import java.io.Serial;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -246,7 +245,6 @@ public final class DeadLettersEndpoint {
         original.firstId(),
         1,
         expandedBytes,
-        new BitSet(0),
         otlp);
   }
 

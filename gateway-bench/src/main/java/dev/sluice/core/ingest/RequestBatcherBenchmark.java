@@ -138,9 +138,7 @@ public class RequestBatcherBenchmark {
         request.otlp(),
         request.otlp().length,
         LOGS,
-        LOGS,
         request.expandedBytes(),
-        request.excludedOrdinals(),
         new CompletableFuture<>());
   }
 

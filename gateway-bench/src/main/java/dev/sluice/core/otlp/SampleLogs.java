@@ -4,7 +4,6 @@ import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogIdGenerator;
 import java.time.InstantSource;
-import java.util.BitSet;
 import java.util.UUID;
 import java.util.random.RandomGenerator;
 
@@ -61,14 +60,7 @@ public final class SampleLogs {
   public static LogBatch batch(RandomGenerator random, int logs) {
     var otlp = body(random, logs);
     return new LogBatch(
-        UUID.randomUUID(),
-        "default",
-        RECEIVED,
-        IDS.next(logs),
-        logs,
-        expandedBytes(otlp),
-        new BitSet(),
-        otlp);
+        UUID.randomUUID(), "default", RECEIVED, IDS.next(logs), logs, expandedBytes(otlp), otlp);
   }
 
   private static int expandedBytes(byte[] otlp) {

@@ -46,8 +46,8 @@ public record Limits(
 
   /**
    * The limits for bytes that are already validated: a limit that is lowered later must not reject
-   * accepted records. Two limits remain, because excluded records are still in the bytes and are
-   * read: reading recurses to the nesting depth, and compares the attribute keys with each other.
+   * accepted records. Two limits have the highest value that they can have at ingest: reading
+   * recurses to the nesting depth, and compares the attribute keys with each other.
    */
   public static final Limits TRUSTED =
       new Limits(

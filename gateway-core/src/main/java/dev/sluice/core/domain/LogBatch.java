@@ -3,19 +3,16 @@ package dev.sluice.core.domain;
 import static java.util.Objects.requireNonNull;
 
 import java.time.LocalDate;
-import java.util.BitSet;
 import java.util.UUID;
 
 /**
  * Log records that are accepted together: the content of one spool entry.
  *
- * <p>The payload is an {@code ExportLogsServiceRequest} exactly as the client sent it, or several
- * concatenated requests; protobuf reads concatenated messages as one merged message. Rejected and
- * filtered records are still in the bytes; {@code excludedOrdinals} lists them, so that a reader
- * skips the same records without applying the limits again.
+ * <p>The payload is an {@code ExportLogsServiceRequest} as the client sent it, without the rejected
+ * and filtered records, or several concatenated requests; protobuf reads concatenated messages as
+ * one merged message.
  *
- * <p>The caller passes ownership of the arrays and of the bit set: neither side modifies them
- * afterwards.
+ * <p>The caller passes ownership of the array: neither side modifies it afterwards.
  *
  * @param appendId the id of the append, the same for every retry
  * @param tenant the tenant of the records
@@ -26,9 +23,7 @@ import java.util.UUID;
  * @param records the number of accepted records, at least 1
  * @param expandedBytes the size of the accepted records when each one carries its own resource and
  *     scope
- * @param excludedOrdinals the ordinals, in the payload, of the records that are not part of the
- *     batch
- * @param payload the OTLP bytes of the records
+ * @param payload the OTLP bytes of exactly these records
  */
 public record LogBatch(
     UUID appendId,
@@ -37,7 +32,6 @@ public record LogBatch(
     LogId firstId,
     int records,
     int expandedBytes,
-    BitSet excludedOrdinals,
     Payload payload) {
 
   /** The OTLP bytes of a batch, which may be held compressed in memory. Thread-safe. */
@@ -78,7 +72,6 @@ public record LogBatch(
     requireNonNull(appendId, "appendId");
     requireNonNull(tenant, "tenant");
     requireNonNull(firstId, "firstId");
-    requireNonNull(excludedOrdinals, "excludedOrdinals");
     requireNonNull(payload, "payload");
     if (records < 1) {
       throw new IllegalArgumentException("records is " + records + ", must be positive");
@@ -93,7 +86,6 @@ public record LogBatch(
       LogId firstId,
       int records,
       int expandedBytes,
-      BitSet excludedOrdinals,
       byte[] otlp) {
     this(
         appendId,
@@ -102,7 +94,6 @@ public record LogBatch(
         firstId,
         records,
         expandedBytes,
-        excludedOrdinals,
         new UncompressedPayload(otlp));
   }
 
@@ -121,7 +112,7 @@ public record LogBatch(
 
   /**
    * Returns the memory in bytes that the delivery of the batch needs: the larger of the expanded
-   * size and the payload, since the payload also holds excluded records and unknown fields.
+   * size and the payload, since the payload also holds unknown fields.
    */
   public int memoryWeight() {
     return Math.max(expandedBytes, payload.uncompressedBytes());

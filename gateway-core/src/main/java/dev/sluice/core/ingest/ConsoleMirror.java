@@ -10,7 +10,6 @@ import dev.sluice.core.otlp.OtlpWalker;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.time.Duration;
-import java.util.BitSet;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.LongAdder;
@@ -48,15 +47,13 @@ public final class ConsoleMirror implements AutoCloseable {
 
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
-  private record MirroredRequest(
-      byte[] bytes, int length, BitSet excludedOrdinals, int records, long receivedNanos) {
+  private record MirroredRequest(byte[] bytes, int length, int records, long receivedNanos) {
     long reservedBytes() {
       return (long) REQUEST_OVERHEAD_BYTES + bytes.length;
     }
   }
 
-  private static final MirroredRequest END_MARKER =
-      new MirroredRequest(new byte[0], 0, new BitSet(0), 0, 0);
+  private static final MirroredRequest END_MARKER = new MirroredRequest(new byte[0], 0, 0, 0);
 
   private final PrintStream console;
   private final OtlpWalker walker;
@@ -101,11 +98,7 @@ public final class ConsoleMirror implements AutoCloseable {
     }
     var mirrored =
         new MirroredRequest(
-            request.bytes(),
-            request.length(),
-            request.excludedOrdinals(),
-            request.acceptedCount(),
-            request.receivedNanos());
+            request.bytes(), request.length(), request.acceptedCount(), request.receivedNanos());
     if (open && budget.reserve(mirrored.reservedBytes())) {
       queue.add(mirrored);
     } else {
@@ -165,7 +158,7 @@ public final class ConsoleMirror implements AutoCloseable {
 
     @Override
     public void visitRecord(OtlpRecord log) {
-      if (!request.excludedOrdinals().get(log.ordinal()) && ConsoleLogFormatter.isShown(log)) {
+      if (ConsoleLogFormatter.isShown(log)) {
         ConsoleLogFormatter.append(log, request.receivedNanos(), lines);
         if (lines.size() > CHUNK_BYTES) {
           flush();

@@ -6,6 +6,7 @@ import dev.sluice.core.ingest.RequestBatcher.AppendOutcome;
 import dev.sluice.core.ingest.RequestBatcher.PendingRequest;
 import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpWalker;
+import dev.sluice.core.otlp.RecordExtractor;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.IdempotencyStore.Claim;
 import dev.sluice.core.port.IdempotencyStore.ClaimResult;
@@ -191,17 +192,22 @@ public final class IngestService {
     if (acceptedCount == 0) {
       return completed(result, onReleased);
     }
+    // the bytes of the client as they are, unless a record is excluded
+    var excluded = collector.excludedOrdinals();
+    var otlp =
+        excluded.isEmpty()
+            ? payload.bytes()
+            : RecordExtractor.extract(
+                payload.bytes(), payload.length(), ordinal -> !excluded.get(ordinal));
     var pending =
         new PendingRequest(
             request.tenant(),
             request.ackLevel() == AckLevel.ACCEPTED,
             nanos(now),
-            payload.bytes(),
-            payload.length(),
-            records,
+            otlp,
+            excluded.isEmpty() ? payload.length() : otlp.length,
             acceptedCount,
             (int) (expanded - collector.filteredBytes()),
-            collector.excludedOrdinals(),
             new CompletableFuture<>());
     return key == null
         ? append(request, result, pending, onReleased)

@@ -11,7 +11,6 @@ import dev.sluice.core.port.Spool.AppendResult;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Set;
@@ -68,6 +67,7 @@ final class RequestBatcher {
    *
    * @param responded whether the client already has its response, so that the append is repeated
    *     until it succeeds
+   * @param bytes the OTLP bytes of the accepted records, in the first {@code length} bytes
    * @param outcome completes with the result of the append; never fails
    */
   record PendingRequest(
@@ -76,10 +76,8 @@ final class RequestBatcher {
       long receivedNanos,
       byte[] bytes,
       int length,
-      int ordinalCount,
       int acceptedCount,
       int expandedBytes,
-      BitSet excludedOrdinals,
       CompletableFuture<AppendOutcome> outcome) {}
 
   /**
@@ -406,21 +404,12 @@ final class RequestBatcher {
       expanded = saturatedSum(expanded, request.expandedBytes());
     }
     var otlp = first.bytes();
-    var excludedOrdinals = first.excludedOrdinals();
     if (requests.size() > 1 || otlp.length != length) {
       otlp = new byte[length];
-      excludedOrdinals = new BitSet();
       int offset = 0;
-      int ordinalOffset = 0;
       for (var request : requests) {
         System.arraycopy(request.bytes(), 0, otlp, offset, request.length());
-        for (int i = request.excludedOrdinals().nextSetBit(0);
-            i >= 0;
-            i = request.excludedOrdinals().nextSetBit(i + 1)) {
-          excludedOrdinals.set(ordinalOffset + i);
-        }
         offset += request.length();
-        ordinalOffset += request.ordinalCount();
       }
     }
     return new LogBatch(
@@ -430,7 +419,6 @@ final class RequestBatcher {
         ids.next(records),
         records,
         expanded,
-        excludedOrdinals,
         otlp);
   }
 

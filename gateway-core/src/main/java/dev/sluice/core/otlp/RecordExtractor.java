@@ -3,141 +3,141 @@ package dev.sluice.core.otlp;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.ReplayId;
-import java.util.BitSet;
 import java.util.Objects;
+import java.util.function.IntPredicate;
 
 /**
- * Extracts one record from a batch: the bytes of the record, its resource and its scope, exactly as
- * they were sent, without the other records.
+ * Extracts records from OTLP bytes: these records with their resources and scopes, exactly as they
+ * were sent and with unknown fields, without the other records.
  *
- * <p>An instance serves one extraction on one thread.
+ * <p>A resource or a scope without any of these records is left out, as is an unknown field of the
+ * request, which belongs to no record. An instance serves one extraction on one thread.
  */
 public final class RecordExtractor {
-  // nesting levels of the messages, from the request down to the record
+  // nesting levels of the messages, from the request down to the records
   private static final int REQUEST = 0;
   private static final int RESOURCE_LOGS = 1;
   private static final int SCOPE_LOGS = 2;
-  private static final int RECORD = 3;
 
   private final ProtobufInput in = new ProtobufInput();
-  private final OtlpWriter out;
+  private final OtlpWriter out = new OtlpWriter(new ByteOutput(1024));
+  private final IntPredicate selection;
 
-  /** Number of records to skip before the wanted one; -1 once it is copied. */
-  private int recordsToSkip;
+  /** Number of records before the current position. */
+  private int ordinal;
 
-  private RecordExtractor(byte[] otlp, int recordsToSkip) {
+  private RecordExtractor(byte[] otlp, IntPredicate selection) {
     this.in.bytes = otlp;
-    this.recordsToSkip = recordsToSkip;
-    this.out = new OtlpWriter(new ByteOutput(1024));
+    this.selection = selection;
+  }
+
+  /**
+   * Returns the bytes of the selected records; empty when none is selected.
+   *
+   * @param otlp an {@code ExportLogsServiceRequest}, or several concatenated ones, in the first
+   *     {@code length} bytes
+   * @param selection whether to copy the record with an {@linkplain OtlpRecord#ordinal ordinal};
+   *     called once for each record, in their order
+   * @throws IllegalArgumentException if the bytes are not OTLP
+   */
+  public static byte[] extract(byte[] otlp, int length, IntPredicate selection) {
+    Objects.checkFromIndexSize(0, length, otlp.length);
+    var extractor = new RecordExtractor(otlp, selection);
+    try {
+      var _ = extractor.copyMessage(REQUEST, length);
+    } catch (MalformedOtlpException e) {
+      throw new IllegalArgumentException("invalid OTLP: " + e.getMessage(), e);
+    }
+    return extractor.out.output().toByteArray();
   }
 
   /**
    * Returns a batch of only this record, with its tenant, its receive time and its log id
    * unchanged, and with the append id of its next replay.
    *
-   * @param record index among the accepted records of the batch, from 0
+   * @param record index among the records of the batch, from 0
    * @throws IllegalArgumentException if the bytes of the batch are not OTLP or do not match its
    *     metadata
    */
   public static LogBatch extract(LogBatch batch, int record) {
     Objects.checkIndex(record, batch.records());
-    int ordinal = -1;
-    for (int i = 0; i <= record; i++) {
-      ordinal = batch.excludedOrdinals().nextClearBit(ordinal + 1);
+    var all = batch.otlp();
+    var otlp = extract(all, all.length, ordinal -> ordinal == record);
+    if (otlp.length == 0) {
+      throw new IllegalArgumentException("the batch has fewer records than its metadata states");
     }
-    try {
-      byte[] otlp = new RecordExtractor(batch.otlp(), ordinal).copyRecord();
-      var id = batch.firstId().plus(record);
-      return new LogBatch(
-          ReplayId.after(batch.appendId(), id),
-          batch.tenant(),
-          batch.receivedNanos(),
-          id,
-          1,
-          expandedBytes(otlp),
-          new BitSet(0),
-          otlp);
-    } catch (MalformedOtlpException e) {
-      throw new IllegalArgumentException("the batch is not valid OTLP: " + e.getMessage(), e);
-    }
+    var id = batch.firstId().plus(record);
+    return new LogBatch(
+        ReplayId.after(batch.appendId(), id),
+        batch.tenant(),
+        batch.receivedNanos(),
+        id,
+        1,
+        expandedBytes(otlp),
+        otlp);
   }
 
-  private static int expandedBytes(byte[] otlp) throws MalformedOtlpException {
+  private static int expandedBytes(byte[] otlp) {
     var walker = new OtlpWalker(Limits.TRUSTED);
-    walker.walk(
-        otlp,
-        0,
-        otlp.length,
-        new OtlpRecordVisitor() {
-          @Override
-          public void visitRecord(OtlpRecord log) {}
+    try {
+      walker.walk(
+          otlp,
+          0,
+          otlp.length,
+          new OtlpRecordVisitor() {
+            @Override
+            public void visitRecord(OtlpRecord log) {}
 
-          @Override
-          public void visitRejected(int ordinal, String field, String reason) {
-            throw new IllegalArgumentException("an accepted record is now rejected: " + reason);
-          }
-        });
+            @Override
+            public void visitRejected(int ordinal, String field, String reason) {
+              throw new IllegalArgumentException("an accepted record is now rejected: " + reason);
+            }
+          });
+    } catch (MalformedOtlpException e) {
+      throw new IllegalArgumentException("invalid OTLP: " + e.getMessage(), e);
+    }
     return Math.toIntExact(walker.expandedBytes());
   }
 
-  private byte[] copyRecord() throws MalformedOtlpException {
-    copyMessage(REQUEST, in.bytes.length);
-    if (recordsToSkip >= 0) {
-      throw new IllegalArgumentException("the batch has fewer records than its metadata states");
-    }
-    return out.output().toByteArray();
-  }
-
-  /** Copies a message without the children that do not contain the record. */
-  private void copyMessage(int level, int end) throws MalformedOtlpException {
+  /** Copies a message with the selected records; returns whether it copied a record. */
+  private boolean copyMessage(int level, int end) throws MalformedOtlpException {
+    boolean copied = false;
     while (in.position < end) {
       int start = in.position;
       int tag = in.readTag(end);
-      if (tag == childTag(level)) {
-        copyChild(level, start, in.readContentEnd(end));
-      } else {
+      if (tag != childTag(level)) {
         in.skip(tag, end);
-        if (level != REQUEST) { // fields beside resource_logs belong to no record
-          out.output().write(in.bytes, start, in.position - start);
+        if (level != REQUEST) {
+          copyFrom(start);
+        }
+      } else if (level != SCOPE_LOGS) {
+        copied |= copyChild(level, in.readContentEnd(end));
+      } else {
+        in.position = in.readContentEnd(end);
+        if (selection.test(ordinal++)) {
+          copyFrom(start);
+          copied = true;
         }
       }
     }
+    return copied;
   }
 
-  private void copyChild(int level, int start, int close) throws MalformedOtlpException {
-    int content = in.position;
-    int records = recordsToSkip < 0 ? 0 : countRecords(level + 1, close);
-    if (recordsToSkip >= records || recordsToSkip < 0) {
-      recordsToSkip -= recordsToSkip < 0 ? 0 : records;
-    } else if (level == SCOPE_LOGS) {
-      out.output().write(in.bytes, start, close - start);
-      recordsToSkip = -1;
-    } else {
-      in.position = content;
-      int mark = out.beginMessage(childTag(level) >>> 3);
-      copyMessage(level + 1, close);
+  /** Copies the nested message at the current position, unless it has no record to copy. */
+  private boolean copyChild(int level, int close) throws MalformedOtlpException {
+    int size = out.output().size();
+    int mark = out.beginMessage(childTag(level) >>> 3);
+    boolean copied = copyMessage(level + 1, close);
+    if (copied) {
       out.endMessage(mark);
+    } else {
+      out.output().truncate(size);
     }
-    in.position = close;
+    return copied;
   }
 
-  /** Returns the number of records in the message that begins at the current position. */
-  private int countRecords(int level, int end) throws MalformedOtlpException {
-    if (level == RECORD) {
-      return 1;
-    }
-    int records = 0;
-    while (in.position < end) {
-      int tag = in.readTag(end);
-      if (tag == childTag(level)) {
-        int close = in.readContentEnd(end);
-        records += countRecords(level + 1, close);
-        in.position = close;
-      } else {
-        in.skip(tag, end);
-      }
-    }
-    return records;
+  private void copyFrom(int start) {
+    out.output().write(in.bytes, start, in.position - start);
   }
 
   /** Returns the tag of the field that contains the next level. */

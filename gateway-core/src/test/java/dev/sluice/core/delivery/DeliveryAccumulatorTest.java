@@ -6,7 +6,6 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.SpoolConsumer.DeliveryLimits;
 import java.time.Duration;
-import java.util.BitSet;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
@@ -36,13 +35,6 @@ class DeliveryAccumulatorTest {
 
   private static LogBatch batch(int records, int payloadBytes) {
     return new LogBatch(
-        new UUID(0, 1),
-        "default",
-        0,
-        new LogId(0, 0),
-        records,
-        1,
-        new BitSet(),
-        new byte[payloadBytes]);
+        new UUID(0, 1), "default", 0, new LogId(0, 0), records, 1, new byte[payloadBytes]);
   }
 }

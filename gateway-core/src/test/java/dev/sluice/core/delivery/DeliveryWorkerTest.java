@@ -25,7 +25,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.util.ArrayDeque;
-import java.util.BitSet;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
@@ -639,7 +638,6 @@ class DeliveryWorkerTest {
         new LogId(1, 1),
         records,
         1,
-        new BitSet(),
         ExportLogsServiceRequest.newBuilder()
             .addResourceLogs(ResourceLogs.newBuilder().addScopeLogs(logs))
             .build()

@@ -7,7 +7,6 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.SpoolConsumer;
 import java.time.Duration;
-import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
@@ -23,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(30)
 class ExclusiveRedeliveryConsumerTest {
   private static final LogBatch BATCH =
-      new LogBatch(UUID.randomUUID(), "t", 1, new LogId(1, 1), 1, 1, new BitSet(), new byte[0]);
+      new LogBatch(UUID.randomUUID(), "t", 1, new LogId(1, 1), 1, 1, new byte[0]);
 
   private final ExclusiveRedeliveryConsumer.ShardLocks locks =
       new ExclusiveRedeliveryConsumer.ShardLocks();

@@ -12,7 +12,6 @@ import io.opentelemetry.proto.logs.v1.LogRecord;
 import io.opentelemetry.proto.logs.v1.ResourceLogs;
 import io.opentelemetry.proto.logs.v1.ScopeLogs;
 import java.time.Instant;
-import java.util.BitSet;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
@@ -35,7 +34,7 @@ class PoisonRecordBisectorTest {
             .addResourceLogs(ResourceLogs.newBuilder().addScopeLogs(logs))
             .build()
             .toByteArray();
-    return new LogBatch(UUID.randomUUID(), "t", 1, new LogId(1, 1), records, 1, new BitSet(), otlp);
+    return new LogBatch(UUID.randomUUID(), "t", 1, new LogId(1, 1), records, 1, otlp);
   }
 
   private static StoreResult reject(DeliverySlice deliverySlice) {

@@ -63,7 +63,6 @@ class IngestServiceTest {
     assertThat(batch.otlp()).isSameAs(bytes);
     assertThat(batch.tenant()).isEqualTo("default");
     assertThat(batch.records()).isEqualTo(2);
-    assertThat(batch.excludedOrdinals().isEmpty()).isTrue();
     assertThat(batch.expandedBytes()).isPositive();
     assertThat(batch.receivedNanos())
         .isEqualTo(received.getEpochSecond() * 1_000_000_000L + received.getNano());

@@ -12,7 +12,6 @@ import dev.sluice.core.port.Spool.AppendResult;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -258,7 +257,7 @@ class RequestBatcherTest {
   }
 
   @Test
-  void accept_rejectedRecordsAmongOthers_keepTheirOrdinals() {
+  void accept_rejectedRecordsAmongOthers_areNotInTheEntry() {
     send("first");
     var a = send("a", "bad a");
     var b = send("bad b", "b1", "bad b", "b2");
@@ -268,10 +267,6 @@ class RequestBatcherTest {
     spool.accept(1);
 
     var batch = spool.batches().get(1);
-    var excluded = new BitSet();
-    excluded.set(1, 3);
-    excluded.set(4);
-    assertThat(batch.excludedOrdinals()).isEqualTo(excluded);
     assertThat(IngestFixtures.accepted(batch)).containsExactly("a", "b1", "b2", "c");
     assertThat(batch.records()).isEqualTo(4);
     assertThat(counts(a)).containsExactly(1, 1);
@@ -525,7 +520,7 @@ class RequestBatcherTest {
 
   private static RequestBatcher.PendingRequest request() {
     return new RequestBatcher.PendingRequest(
-        "t", false, 1, new byte[1], 1, 1, 1, 1, new BitSet(0), new CompletableFuture<>());
+        "t", false, 1, new byte[1], 1, 1, 1, new CompletableFuture<>());
   }
 
   /** A spool that accepts a batch before it returns, after a callback of the test. */

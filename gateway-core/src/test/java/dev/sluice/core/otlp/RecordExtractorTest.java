@@ -10,12 +10,12 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.logs.v1.LogRecord;
-import io.opentelemetry.proto.logs.v1.ResourceLogs;
-import java.util.ArrayList;
 import java.util.BitSet;
-import java.util.List;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.UUID;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.ShrinkingMode;
@@ -28,64 +28,116 @@ class RecordExtractorTest {
   void extract_anyRecord_equalsTheRequestReducedByProtobufJava(@ForAll long seed) throws Exception {
     var random = new SplittableRandom(seed);
     var request = withUnknownFields(RandomOtlp.request(random));
-    var singles = singleRecordRequests(request);
-    var rejected = new BitSet();
-    for (int i = 0; i < singles.size(); i++) {
-      rejected.set(i, random.nextInt(3) == 0);
-    }
-    int records = singles.size() - rejected.cardinality();
+    int records = FlatLog.of(request).size();
     if (records == 0) {
       return;
     }
-    var batch = batch(request.toByteArray(), records, rejected);
+    var batch = batch(request.toByteArray(), records);
     int index = random.nextInt(records);
-    int ordinal = -1;
-    for (int i = 0; i <= index; i++) {
-      ordinal = rejected.nextClearBit(ordinal + 1);
-    }
 
-    var cut = RecordExtractor.extract(batch, index);
+    var extracted = RecordExtractor.extract(batch, index);
 
     // the bytes are equal too, because protobuf-java wrote the original in the same order
-    assertThat(cut.otlp()).isEqualTo(singles.get(ordinal).toByteArray());
-    assertThat(cut.firstId()).isEqualTo(FIRST.plus(index));
-    assertThat(cut.tenant()).isEqualTo("t");
-    assertThat(cut.receivedNanos()).isEqualTo(17);
-    assertThat(cut.records()).isEqualTo(1);
-    assertThat(cut.excludedOrdinals().isEmpty()).isTrue();
-    assertThat(cut.appendId()).isNotEqualTo(batch.appendId());
+    assertThat(extracted.otlp())
+        .isEqualTo(reduced(request, ordinal -> ordinal == index).toByteArray());
+    assertThat(extracted.firstId()).isEqualTo(FIRST.plus(index));
+    assertThat(extracted.tenant()).isEqualTo("t");
+    assertThat(extracted.receivedNanos()).isEqualTo(17);
+    assertThat(extracted.records()).isEqualTo(1);
+    assertThat(extracted.appendId()).isNotEqualTo(batch.appendId());
     var walker = new OtlpWalker(Limits.DEFAULT);
-    walker.walk(cut.otlp(), 0, cut.otlp().length, new CopyingVisitor(0, cut.otlp().length));
-    assertThat(cut.expandedBytes()).isEqualTo(walker.expandedBytes());
+    int length = extracted.otlp().length;
+    walker.walk(extracted.otlp(), 0, length, new CopyingVisitor(0, length));
+    assertThat(extracted.expandedBytes()).isEqualTo(walker.expandedBytes());
   }
 
-  /** An encoding that protobuf-java does not produce is extracted with the same meaning. */
   @Property(tries = 500, shrinking = ShrinkingMode.OFF)
-  void extract_anyRecordOfAScrambledWire_isEquivalent(@ForAll long seed) throws Exception {
+  void extract_anySelection_equalsTheRequestReducedByProtobufJava(@ForAll long seed) {
     var random = new SplittableRandom(seed);
-    var bytes =
-        new WireScrambler(random)
-            .scramble(
-                RandomOtlp.request(random).toByteArray(), ExportLogsServiceRequest.getDescriptor());
-    var logs = FlatLog.parsed(bytes);
-    var batch = batch(bytes, Math.max(1, logs.size()), new BitSet());
-    for (int i = 0; i < logs.size(); i++) {
-      var sink = CopyingVisitor.walk(Limits.DEFAULT, RecordExtractor.extract(batch, i).otlp());
+    var request = withUnknownFields(RandomOtlp.request(random));
+    var selection = selection(random, FlatLog.of(request).size());
+    var otlp = request.toByteArray();
 
-      assertThat(sink.logs).containsExactly(logs.get(i));
+    assertThat(RecordExtractor.extract(otlp, otlp.length, selection::get))
+        .isEqualTo(reduced(request, selection::get).toByteArray());
+  }
+
+  /**
+   * Concatenated requests in an encoding that protobuf-java does not produce, with other bytes
+   * after them, are extracted with the same meaning.
+   */
+  @Property(tries = 500, shrinking = ShrinkingMode.OFF)
+  void extract_anySelectionOfConcatenatedScrambledRequests_isEquivalent(@ForAll long seed)
+      throws Exception {
+    var random = new SplittableRandom(seed);
+    var requests = new ByteOutput(100);
+    for (int i = random.nextInt(4); i > 0; i--) {
+      requests.write(
+          new WireScrambler(random)
+              .scramble(
+                  RandomOtlp.request(random).toByteArray(),
+                  ExportLogsServiceRequest.getDescriptor()));
     }
+    int length = requests.size();
+    var logs = FlatLog.parsed(requests.toByteArray());
+    var selection = selection(random, logs.size());
+    requests.writeLong(-1);
+
+    var extracted = RecordExtractor.extract(requests.toByteArray(), length, selection::get);
+
+    var visitor = CopyingVisitor.walk(Limits.DEFAULT, extracted);
+    assertThat(visitor.rejected).isEmpty();
+    assertThat(visitor.logs).isEqualTo(selection.stream().mapToObj(logs::get).toList());
+    assertThat(extracted.length).isLessThanOrEqualTo(length);
+  }
+
+  /** As ingest does: the records that a walk rejects are left out. */
+  @Property(tries = 500, shrinking = ShrinkingMode.OFF)
+  void extract_validRecords_areThoseOfTheFirstWalk(@ForAll long seed) throws Exception {
+    var random = new SplittableRandom(seed);
+    var d = Limits.DEFAULT;
+    var limits =
+        new Limits(d.maxRequestBytes(), d.maxRecords(), d.maxExpandedBytes(), 20, 2, 10, 20, 10, 2);
+    var otlp = RandomOtlp.request(random).toByteArray();
+    var first = CopyingVisitor.walk(limits, otlp);
+    var valid = Set.copyOf(first.ordinals);
+
+    var second =
+        CopyingVisitor.walk(limits, RecordExtractor.extract(otlp, otlp.length, valid::contains));
+
+    assertThat(second.logs).isEqualTo(first.logs);
+    assertThat(second.rejected).isEmpty();
+  }
+
+  @Test
+  void extract_noRecord_isEmpty() {
+    var otlp = OtlpRequests.of(LogRecord.getDefaultInstance()).toByteArray();
+
+    assertThat(RecordExtractor.extract(otlp, otlp.length, _ -> false)).isEmpty();
+  }
+
+  @Test
+  void extract_malformed_throws() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> RecordExtractor.extract(new byte[] {10, 100, 1}, 3, _ -> true));
   }
 
   @Test
   void extract_fewerRecordsThanTheBatchDeclares_throws() {
-    var batch =
-        batch(OtlpRequests.of(LogRecord.getDefaultInstance()).toByteArray(), 2, new BitSet());
+    var batch = batch(OtlpRequests.of(LogRecord.getDefaultInstance()).toByteArray(), 2);
 
     assertThatIllegalArgumentException().isThrownBy(() -> RecordExtractor.extract(batch, 1));
   }
 
-  private static LogBatch batch(byte[] otlp, int records, BitSet rejected) {
-    return new LogBatch(UUID.randomUUID(), "t", 17, FIRST, records, 1, rejected, otlp);
+  private static LogBatch batch(byte[] otlp, int records) {
+    return new LogBatch(UUID.randomUUID(), "t", 17, FIRST, records, 1, otlp);
+  }
+
+  private static BitSet selection(SplittableRandom random, int records) {
+    var selection = new BitSet();
+    int share = random.nextInt(5);
+    IntStream.range(0, records).forEach(i -> selection.set(i, random.nextInt(4) < share));
+    return selection;
   }
 
   /** Adds unknown fields to a request. */
@@ -117,21 +169,28 @@ class RecordExtractorTest {
     return extended.build();
   }
 
-  /** Returns, for each record, the request without the other records. */
-  private static List<ExportLogsServiceRequest> singleRecordRequests(
-      ExportLogsServiceRequest request) {
-    var singles = new ArrayList<ExportLogsServiceRequest>();
+  /** Returns the request with the selected records, and with the messages that contain one. */
+  private static ExportLogsServiceRequest reduced(
+      ExportLogsServiceRequest request, IntPredicate selection) {
+    var reduced = ExportLogsServiceRequest.newBuilder();
+    int ordinal = 0;
     for (var resource : request.getResourceLogsList()) {
+      var resourceLogs = resource.toBuilder().clearScopeLogs();
       for (var scope : resource.getScopeLogsList()) {
+        var scopeLogs = scope.toBuilder().clearLogRecords();
         for (var log : scope.getLogRecordsList()) {
-          var logs =
-              ResourceLogs.newBuilder(resource)
-                  .clearScopeLogs()
-                  .addScopeLogs(scope.toBuilder().clearLogRecords().addLogRecords(log));
-          singles.add(ExportLogsServiceRequest.newBuilder().addResourceLogs(logs).build());
+          if (selection.test(ordinal++)) {
+            scopeLogs.addLogRecords(log);
+          }
+        }
+        if (scopeLogs.getLogRecordsCount() > 0) {
+          resourceLogs.addScopeLogs(scopeLogs);
         }
       }
+      if (resourceLogs.getScopeLogsCount() > 0) {
+        reduced.addResourceLogs(resourceLogs);
+      }
     }
-    return singles;
+    return reduced.build();
   }
 }

@@ -1,9 +1,8 @@
-package dev.sluice.redis;
+package dev.sluice.core.codec;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
-import dev.sluice.redis.UnreadableBatchException.CorruptBatchException;
-import dev.sluice.redis.UnreadableBatchException.UnsupportedVersionException;
+import dev.sluice.core.otlp.RecordExtractor;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -16,11 +15,9 @@ import net.jpountz.lz4.LZ4Factory;
 import net.jpountz.lz4.LZ4SafeDecompressor;
 import net.jpountz.xxhash.XXHash64;
 import net.jpountz.xxhash.XXHashFactory;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * Encodes a batch as the value of a stream entry field, and decodes it. Version 1, big-endian:
+ * Encodes a batch as an entry of a spool, and decodes it. Version 2, big-endian:
  *
  * <pre>
  *   0  version          1 byte, the only field whose position never changes
@@ -33,17 +30,19 @@ import org.slf4j.LoggerFactory;
  *  57  OTLP length      4      before compression
  *  61  tenant length    2
  *  63  tenant                  UTF-8
- *      excluded                varint count, then one varint for each excluded ordinal: the number
- *                              of ordinals between it and the previous excluded ordinal
  *      OTLP                    an LZ4 block, to the end
  * </pre>
+ *
+ * <p>Version 1 is decoded too. Its bytes contain records that are not part of the batch, which it
+ * lists between tenant and OTLP: a varint count, then one varint for each excluded ordinal, the
+ * number of ordinals between it and the previous excluded ordinal.
  *
  * <p>The hash covers the compressed bytes, which are fewer: intact compressed bytes decompress to
  * the original bytes. A decoded batch stays compressed until its OTLP bytes are read. Safe for use
  * by many threads.
  */
-final class LogBatchCodec {
-  static final int VERSION = 1;
+public final class LogBatchCodec {
+  private static final int VERSION = 2;
 
   /** Maximum uncompressed size, so that a corrupt length field cannot exhaust the memory. */
   static final int MAX_OTLP_BYTES = 512 << 20;
@@ -53,7 +52,7 @@ final class LogBatchCodec {
   private static final int MAX_VARINT = 5;
   private static final int LZ4_MAX_RATIO = 255;
 
-  private static final Logger LOG = LoggerFactory.getLogger(LogBatchCodec.class);
+  private static final System.Logger LOG = System.getLogger(LogBatchCodec.class.getName());
   private static final LZ4Compressor COMPRESSOR;
   private static final LZ4SafeDecompressor DECOMPRESSOR;
   private static final XXHash64 HASH;
@@ -65,7 +64,10 @@ final class LogBatchCodec {
       lz4 = LZ4Factory.nativeInstance();
       xxHash = XXHashFactory.nativeInstance();
     } catch (LinkageError | RuntimeException e) {
-      LOG.warn("native LZ4 not available on this system; using the slower Java implementation", e);
+      LOG.log(
+          System.Logger.Level.WARNING,
+          "native LZ4 not available on this system; using the slower Java implementation",
+          e);
       lz4 = LZ4Factory.fastestInstance();
       xxHash = XXHashFactory.fastestInstance();
     }
@@ -76,7 +78,13 @@ final class LogBatchCodec {
 
   private LogBatchCodec() {}
 
-  static byte[] encode(LogBatch batch) {
+  /**
+   * Encodes a batch.
+   *
+   * @throws IllegalArgumentException if the tenant has more than 65,535 bytes, or the OTLP bytes
+   *     are more than 512 MiB
+   */
+  public static byte[] encode(LogBatch batch) {
     byte[] tenant = batch.tenant().getBytes(StandardCharsets.UTF_8);
     byte[] otlp = batch.otlp();
     if (tenant.length > 0xFFFF || otlp.length > MAX_OTLP_BYTES) {
@@ -84,27 +92,25 @@ final class LogBatchCodec {
           "tenant has %d bytes, limit 65535; OTLP has %d bytes, limit %d"
               .formatted(tenant.length, otlp.length, MAX_OTLP_BYTES));
     }
-    int excludedCount = batch.excludedOrdinals().cardinality();
-    int maxHeaderBytes = FIXED_HEADER_BYTES + tenant.length + MAX_VARINT * (excludedCount + 1);
-    byte[] bytes = new byte[maxHeaderBytes + COMPRESSOR.maxCompressedLength(otlp.length)];
+    int start = FIXED_HEADER_BYTES + tenant.length;
+    byte[] bytes = new byte[start + COMPRESSOR.maxCompressedLength(otlp.length)];
     var out = ByteBuffer.wrap(bytes);
     out.put((byte) VERSION).putLong(0);
-    putUuid(out, batch.appendId());
+    var appendId = batch.appendId();
+    out.putLong(appendId.getMostSignificantBits()).putLong(appendId.getLeastSignificantBits());
     out.putLong(batch.receivedNanos());
     out.putLong(batch.firstId().high()).putLong(batch.firstId().low());
     out.putInt(batch.records()).putInt(batch.expandedBytes()).putInt(otlp.length);
     out.putShort((short) tenant.length).put(tenant);
-    putExcludedOrdinals(out, batch.excludedOrdinals(), excludedCount);
-    int start = out.position();
     int end = start + COMPRESSOR.compress(otlp, 0, otlp.length, bytes, start);
     out.putLong(1, HASH.hash(bytes, HASH_START, end - HASH_START, 0));
     return Arrays.copyOf(bytes, end);
   }
 
   /**
-   * The OTLP bytes of a batch as an LZ4 block, from {@code offset} to the end of the encoded batch.
+   * The OTLP bytes of a batch as an LZ4 block, from {@code offset} to the end of an array.
    *
-   * @param encoded the encoded batch; retained, not copied
+   * @param encoded the array, such as the encoded batch; retained, not copied
    * @param offset the start of the LZ4 block
    * @param uncompressedBytes size before compression, in bytes
    */
@@ -132,41 +138,49 @@ final class LogBatchCodec {
     public int retainedBytes() {
       return encoded.length;
     }
+
+    Lz4Payload without(BitSet excluded) {
+      var otlp =
+          RecordExtractor.extract(otlp(), uncompressedBytes, ordinal -> !excluded.get(ordinal));
+      return new Lz4Payload(COMPRESSOR.compress(otlp), 0, otlp.length);
+    }
   }
 
   /**
    * Decodes a batch; its OTLP bytes stay compressed, and {@code bytes} is retained. Throws no other
    * exception, whatever the bytes are.
    *
-   * @throws UnreadableBatchException when the bytes are corrupt or have a later version
+   * @throws UnreadableBatchException when the bytes are corrupt, or of a later version
    */
-  static LogBatch decode(byte[] bytes) throws UnreadableBatchException {
+  public static LogBatch decode(byte[] bytes) throws UnreadableBatchException {
     if (bytes.length == 0) {
-      throw new CorruptBatchException("the encoded batch is empty");
+      throw new UnreadableBatchException("the encoded batch is empty");
     }
     int version = bytes[0] & 0xFF;
     if (version > VERSION) {
-      throw new UnsupportedVersionException(version);
+      throw new UnreadableBatchException(
+          "version %d is not supported, this release reads versions up to %d"
+              .formatted(version, VERSION));
     }
-    if (version < VERSION) {
-      throw new CorruptBatchException("version %d does not exist".formatted(version));
+    if (version == 0) {
+      throw new UnreadableBatchException("version 0 does not exist");
     }
     if (bytes.length < FIXED_HEADER_BYTES) {
-      throw new CorruptBatchException(
+      throw new UnreadableBatchException(
           "%d bytes, the header alone has %d".formatted(bytes.length, FIXED_HEADER_BYTES));
     }
     if (ByteBuffer.wrap(bytes).getLong(1)
         != HASH.hash(bytes, HASH_START, bytes.length - HASH_START, 0)) {
-      throw new CorruptBatchException("hash does not match");
+      throw new UnreadableBatchException("hash does not match");
     }
     try {
       return decodeIntact(bytes);
-    } catch (BufferUnderflowException | IllegalArgumentException e) {
-      throw new CorruptBatchException(String.valueOf(e.getMessage()));
+    } catch (BufferUnderflowException | IllegalArgumentException | IllegalStateException e) {
+      throw new UnreadableBatchException(String.valueOf(e.getMessage()));
     }
   }
 
-  private static LogBatch decodeIntact(byte[] bytes) throws CorruptBatchException {
+  private static LogBatch decodeIntact(byte[] bytes) throws UnreadableBatchException {
     var in = ByteBuffer.wrap(bytes).position(HASH_START);
     var appendId = new UUID(in.getLong(), in.getLong());
     long receivedNanos = in.getLong();
@@ -177,15 +191,16 @@ final class LogBatchCodec {
     byte[] tenant = new byte[in.getShort() & 0xFFFF];
     in.get(tenant);
     if (uncompressedBytes < 0 || uncompressedBytes > MAX_OTLP_BYTES) {
-      throw new CorruptBatchException(
+      throw new UnreadableBatchException(
           "OTLP length is %d, limit %d".formatted(uncompressedBytes, MAX_OTLP_BYTES));
     }
-    var excludedOrdinals = readExcludedOrdinals(in, uncompressedBytes);
+    var excluded = bytes[0] == 1 ? readExcludedOrdinals(in, uncompressedBytes) : new BitSet(0);
     if (uncompressedBytes > (long) in.remaining() * LZ4_MAX_RATIO) {
-      throw new CorruptBatchException(
+      throw new UnreadableBatchException(
           "OTLP length is %d, impossible out of %d compressed bytes"
               .formatted(uncompressedBytes, in.remaining()));
     }
+    var payload = new Lz4Payload(bytes, in.position(), uncompressedBytes);
     return new LogBatch(
         appendId,
         new String(tenant, StandardCharsets.UTF_8),
@@ -193,39 +208,18 @@ final class LogBatchCodec {
         firstId,
         records,
         expandedBytes,
-        excludedOrdinals,
-        new Lz4Payload(bytes, in.position(), uncompressedBytes));
-  }
-
-  /** Returns a hash of the append ids, which depends on their order. */
-  static long hashAppendIds(Iterable<UUID> appendIds, int count) {
-    var ids = ByteBuffer.allocate(count * LogId.BYTES);
-    appendIds.forEach(id -> putUuid(ids, id));
-    return HASH.hash(ids.array(), 0, ids.position(), 0);
-  }
-
-  private static void putUuid(ByteBuffer out, UUID id) {
-    out.putLong(id.getMostSignificantBits()).putLong(id.getLeastSignificantBits());
-  }
-
-  private static void putExcludedOrdinals(ByteBuffer out, BitSet excludedOrdinals, int count) {
-    putVarint(out, count);
-    int previous = -1;
-    for (int i = excludedOrdinals.nextSetBit(0); i >= 0; i = excludedOrdinals.nextSetBit(i + 1)) {
-      putVarint(out, i - previous - 1);
-      previous = i;
-    }
+        excluded.isEmpty() ? payload : payload.without(excluded));
   }
 
   private static BitSet readExcludedOrdinals(ByteBuffer in, int otlpLength)
-      throws CorruptBatchException {
+      throws UnreadableBatchException {
     int count = readVarint(in);
     var excludedOrdinals = new BitSet(0);
     long ordinal = -1;
     for (int i = 0; i < count; i++) {
       ordinal += 1L + readVarint(in);
       if (ordinal >= otlpLength) { // a record takes at least two bytes
-        throw new CorruptBatchException(
+        throw new UnreadableBatchException(
             "excluded ordinal %d exceeds %d bytes of OTLP".formatted(ordinal, otlpLength));
       }
       excludedOrdinals.set((int) ordinal);
@@ -233,16 +227,7 @@ final class LogBatchCodec {
     return excludedOrdinals;
   }
 
-  private static void putVarint(ByteBuffer out, int value) {
-    int rest = value;
-    while ((rest & ~0x7F) != 0) {
-      out.put((byte) (rest | 0x80));
-      rest >>>= 7;
-    }
-    out.put((byte) rest);
-  }
-
-  private static int readVarint(ByteBuffer in) throws CorruptBatchException {
+  private static int readVarint(ByteBuffer in) throws UnreadableBatchException {
     long value = 0;
     for (int shift = 0; shift < 7 * MAX_VARINT; shift += 7) {
       byte next = in.get();
@@ -254,6 +239,6 @@ final class LogBatchCodec {
         return (int) value;
       }
     }
-    throw new CorruptBatchException("varint has more than 31 bits");
+    throw new UnreadableBatchException("varint has more than 31 bits");
   }
 }

@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.core.codec;
 
 import dev.sluice.bench.Allocates;
 import dev.sluice.bench.CompressorUnderTest;
@@ -22,8 +22,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Measures the encoding of a log into an entry of the Redis stream and its decoding, with zstd
- * instead of LZ4 for comparison.
+ * Measures the encoding of a log into an entry of the spool and its decoding, with zstd instead of
+ * LZ4 for comparison.
  *
  * <pre>java -jar gateway-bench/target/benchmarks.jar LogBatchCodecBenchmark -prof gc</pre>
  *
