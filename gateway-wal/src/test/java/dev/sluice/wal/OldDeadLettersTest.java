@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.otlp.RecordExtractor;
 import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.RecordCounts;
 import dev.sluice.testkit.LogBatches;
@@ -66,6 +67,29 @@ class OldDeadLettersTest {
             Base64.getEncoder().encodeToString(log.otlp()),
             id,
             REJECTED_AT);
+  }
+
+  /** A release before the journal had single logs kept the bytes of the whole batch. */
+  @Test
+  void toDeadLetter_refusedRecords_areCut() {
+    var three = LogBatches.of(3);
+    var entry =
+        new JournalEvent.DeadLetterEntry(
+            1,
+            three.appendId(),
+            three.tenant(),
+            three.receivedNanos(),
+            three.firstId().toHex(),
+            17,
+            new byte[] {0b101},
+            three.otlp(),
+            "reason",
+            REJECTED_AT);
+
+    var log = entry.toDeadLetter().log();
+
+    assertThat(log.otlp()).isEqualTo(RecordExtractor.extract(three, 1).otlp());
+    assertThat(log.expandedBytes()).isEqualTo(17);
   }
 
   private void append(LogBatch batch, AppendMode mode) {
