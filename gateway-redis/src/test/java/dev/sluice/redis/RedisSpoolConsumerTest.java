@@ -19,10 +19,12 @@ import io.lettuce.core.Range;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.XReadArgs;
 import io.lettuce.core.XReadArgs.StreamOffset;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -566,6 +568,26 @@ class RedisSpoolConsumerTest {
     assertThat(keys.pending()).isEqualTo(2);
     spoolConsumer.ack(delivery);
     assertThat(keys.pending()).isZero();
+  }
+
+  /** Release 0.1.0 wrote this entry. Its bytes also contain the excluded "log 1" and "log 5". */
+  @Test
+  void poll_entryOfVersion1_isDeliveredWithoutExcludedRecords() throws Exception {
+    var entry =
+        """
+        013c5003c4f99d04ba0102030405060708090a0b0c0d0e0f10185e90b248f1cd151112131415161718191a1b1c1d1e1f\
+        2000000004000004d2000000d0000764656661756c74020103fb350a660a1c0a1a0a0c736572766963652e6e616d6512\
+        0a0a08636865636b6f757412460a080a06676f6c64656e1212090036fb05b2905e182a070a056c6f6720301212090114\
+        005b311212090214001f3268001c1b0340005b331212090414005734121209051400506c6f672035""";
+    keys.redis().xadd(keys.stream(), Map.of(bytes("e"), HexFormat.of().parseHex(entry)));
+
+    var batch = spoolConsumer.poll(TIMEOUT).orElseThrow().batches().getFirst();
+
+    assertThat(batch.records()).isEqualTo(4);
+    assertThat(ExportLogsServiceRequest.parseFrom(batch.otlp()).getResourceLogsList())
+        .flatExtracting(resource -> resource.getScopeLogs(0).getLogRecordsList())
+        .extracting(log -> log.getBody().getStringValue())
+        .containsExactly("log 0", "log 2", "log 3", "log 4");
   }
 
   @Test

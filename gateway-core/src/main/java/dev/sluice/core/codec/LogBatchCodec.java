@@ -139,6 +139,7 @@ public final class LogBatchCodec {
       return encoded.length;
     }
 
+    /** Returns the payload of the other records, compressed as well. */
     Lz4Payload without(BitSet excluded) {
       var otlp =
           RecordExtractor.extract(otlp(), uncompressedBytes, ordinal -> !excluded.get(ordinal));
