@@ -3,8 +3,8 @@ package dev.sluice.clickhouse;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.bench.Allocates;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.RecordIds;
 import dev.sluice.core.otlp.SampleLogs;
-import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogStore.DeliverySlice;
 import dev.sluice.core.port.SpoolConsumer.Delivery;
 import java.io.ByteArrayOutputStream;
@@ -87,7 +87,7 @@ public class LogBlockBuilderBenchmark {
     return builder.fill(
         slice,
         InsertPartitioner.first(Long.MAX_VALUE),
-        LogEnricher.NONE,
+        RecordIds.NONE,
         block -> block.writeTo(out));
   }
 

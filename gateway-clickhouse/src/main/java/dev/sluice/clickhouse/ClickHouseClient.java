@@ -12,7 +12,6 @@ import com.clickhouse.client.api.query.QuerySettings;
 import com.clickhouse.data.ClickHouseFormat;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.InterruptedIOException;
 import java.io.OutputStream;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -71,7 +70,7 @@ final class ClickHouseClient implements AutoCloseable {
     /**
      * @return number of rows in all blocks
      */
-    long writeTo(OutputStream out) throws IOException, InterruptedException;
+    long writeTo(OutputStream out) throws IOException;
   }
 
   ClickHouseClient(ClickHouseSettings settings) {
@@ -263,9 +262,6 @@ final class ClickHouseClient implements AutoCloseable {
         started = true;
         rows = source.writeTo(out);
         complete = true;
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new InterruptedIOException("interrupted");
       } catch (RuntimeException e) {
         failure = e;
         throw new IOException(e);

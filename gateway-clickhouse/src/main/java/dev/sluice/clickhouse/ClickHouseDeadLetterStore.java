@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  * repeated or late write has no effect, and of a concurrent purge and replay the replay prevails.
  * See ADR 0050.
  *
- * <p>Shares the connections and the schema migration of a {@link ClickHouseLogStore}, whose close
+ * <p>Shares the connections and the schema migration of a {@link ClickHouseDatabase}, whose close
  * also ends this object. Safe for use by many threads; all methods but the constructor block.
  */
 public final class ClickHouseDeadLetterStore implements DeadLetterStore {
@@ -65,13 +65,13 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
 
   private static final String OPEN = hasState(State.DEAD_LETTERED, State.REPLAYING);
 
-  private final ClickHouseLogStore store;
+  private final ClickHouseDatabase database;
 
   /**
-   * @param store the store whose connections are used
+   * @param database the database whose connections are used
    */
-  public ClickHouseDeadLetterStore(ClickHouseLogStore store) {
-    this.store = store;
+  public ClickHouseDeadLetterStore(ClickHouseDatabase database) {
+    this.database = database;
   }
 
   static int replays(long version) {
@@ -98,7 +98,7 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
       }
       return new WriteResult.Written();
     } catch (ClickHouseException e) {
-      return toWriteResult(e);
+      return database.toWriteResult(e);
     }
   }
 
@@ -165,7 +165,7 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
       insert(rows);
       return new WriteResult.Written();
     } catch (ClickHouseException e) {
-      return toWriteResult(e);
+      return database.toWriteResult(e);
     }
   }
 
@@ -228,8 +228,8 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
   /** Inserts the rows of these logs again, with a final state and without the record. */
   private void close(Collection<LogId> ids, State state, String condition)
       throws InterruptedException {
-    store.migrator().ensureMigrated();
-    store
+    database.migrate();
+    database
         .client()
         .execute(
             """
@@ -298,7 +298,7 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
     if (rows.isEmpty()) {
       return;
     }
-    store.migrator().ensureMigrated();
+    database.migrate();
     var block = new DeadLetterBlock();
     for (var row : rows) {
       block.add(row);
@@ -314,7 +314,7 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
 
   private void insert(DeadLetterBlock block) {
     var token = UUID.randomUUID().toString();
-    store.client().insert(TABLE, block.block, token, "dead-letters~" + token);
+    database.client().insert(TABLE, block.block, token, "dead-letters~" + token);
   }
 
   /** A block of the table. */
@@ -392,23 +392,11 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
 
   private <T> T query(String sql, ClickHouseClient.ResponseReader<T> reader)
       throws InterruptedException {
-    return store.query(sql, Map.of(), reader);
+    return database.query(sql, Map.of(), reader);
   }
 
   private static ClickHouseException interrupted(InterruptedException e) {
     Thread.currentThread().interrupt();
     return ClickHouseException.unreachable("interrupted", e);
-  }
-
-  private WriteResult toWriteResult(ClickHouseException e) throws InterruptedException {
-    if (Thread.interrupted()) {
-      throw new InterruptedException();
-    }
-    var reason = String.valueOf(e.getMessage());
-    if (e.kind() == ClickHouseException.FailureKind.SCHEMA_MISMATCH) {
-      store.migrator().invalidate();
-      return new WriteResult.SchemaMismatch(reason);
-    }
-    return new WriteResult.Retryable(reason); // a rejected row is retried: no record may be lost
   }
 }

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * are not returned until the clock has caught up; with replicas, neither are rows that reach a
  * replica with a larger delay. See ADR 0028.
  *
- * <p>Shares the connections and the schema migration of a {@link ClickHouseLogStore}, whose close
+ * <p>Shares the connections and the schema migration of a {@link ClickHouseDatabase}, whose close
  * also ends this dictionary. Safe for use by many threads; all methods but the constructor block.
  */
 public final class ClickHouseDictionary implements Dictionary {
@@ -43,25 +43,21 @@ public final class ClickHouseDictionary implements Dictionary {
 
   private static final UUID MIN_ID = new UUID(0, 0);
 
-  private final ClickHouseLogStore store;
-  private final ClickHouseClient client;
-  private final SchemaMigrator migrator;
+  private final ClickHouseDatabase database;
   private final InstantSource clock;
 
   /**
-   * @param store the store whose connections are used
+   * @param database the database whose connections are used
    */
-  public ClickHouseDictionary(ClickHouseLogStore store) {
-    this(store, InstantSource.system());
+  public ClickHouseDictionary(ClickHouseDatabase database) {
+    this(database, InstantSource.system());
   }
 
   /**
    * @param clock the clock that measures the duration of a write
    */
-  ClickHouseDictionary(ClickHouseLogStore store, InstantSource clock) {
-    this.store = store;
-    client = store.client();
-    migrator = store.migrator();
+  ClickHouseDictionary(ClickHouseDatabase database, InstantSource clock) {
+    this.database = database;
     this.clock = clock;
   }
 
@@ -98,7 +94,7 @@ public final class ClickHouseDictionary implements Dictionary {
   @Override
   public WriteResult write(List<DictionaryEntry> entries) throws InterruptedException {
     try {
-      migrator.ensureMigrated();
+      database.migrate();
       for (var table : DictionaryTable.values()) {
         var rows = entries.stream().filter(e -> DictionaryTable.of(e.kind()) == table).toList();
         if (!rows.isEmpty()) {
@@ -107,12 +103,7 @@ public final class ClickHouseDictionary implements Dictionary {
       }
       return new WriteResult.Written();
     } catch (ClickHouseException e) {
-      var failure = onFailure(e);
-      var message = failure.getMessage();
-      var reason = message == null ? failure.toString() : message;
-      return failure.kind() == ClickHouseException.FailureKind.RETRYABLE
-          ? new WriteResult.Retryable(reason)
-          : new WriteResult.SchemaMismatch(reason);
+      return database.toWriteResult(e);
     }
   }
 
@@ -120,7 +111,7 @@ public final class ClickHouseDictionary implements Dictionary {
     var start = clock.instant();
     // A unique token, since ClickHouse would skip a write whose token it knows.
     var token = UUID.randomUUID().toString();
-    client.insert(table, block, token, "dictionary~" + token);
+    database.client().insert(table, block, token, "dictionary~" + token);
     var elapsed = Duration.between(start, clock.instant());
     if (elapsed.compareTo(OVERLAP) > 0) {
       throw ClickHouseException.retryable(
@@ -140,7 +131,7 @@ public final class ClickHouseDictionary implements Dictionary {
       return List.of();
     }
     var table = DictionaryTable.of(kind);
-    return query(
+    return database.query(
         table.entriesQuery(ids),
         table.tenantFilter(tenant, kind),
         in -> RowBinary.readEntries(in, tenant, kind, MAX_TEXT_BYTES));
@@ -177,7 +168,7 @@ public final class ClickHouseDictionary implements Dictionary {
   }
 
   private long serverNow() throws InterruptedException {
-    return query(
+    return database.query(
         "SELECT toUnixTimestamp64Nano(now64(9)) FORMAT RowBinary", Map.of(), RowBinary::readInt64);
   }
 
@@ -188,7 +179,7 @@ public final class ClickHouseDictionary implements Dictionary {
     parameters.put("at", String.valueOf(last.writtenNanos()));
     parameters.put("after", last.id().toString());
     parameters.put("limit", String.valueOf(limit));
-    return query(table.changesQuery(), parameters, RowBinary::readWritePositions);
+    return database.query(table.changesQuery(), parameters, RowBinary::readWritePositions);
   }
 
   /** Returns the entries of the positions, in the same order. */
@@ -199,22 +190,5 @@ public final class ClickHouseDictionary implements Dictionary {
       entries.put(entry.id(), entry);
     }
     return page.stream().flatMap(row -> Stream.ofNullable(entries.get(row.id()))).toList();
-  }
-
-  private <T> T query(
-      String sql, Map<String, String> parameters, ClickHouseClient.ResponseReader<T> reader)
-      throws InterruptedException {
-    return store.query(sql, parameters, reader);
-  }
-
-  /** Invalidates the migrated schema after a schema mismatch, and returns the exception. */
-  private ClickHouseException onFailure(ClickHouseException e) throws InterruptedException {
-    if (Thread.interrupted()) {
-      throw new InterruptedException();
-    }
-    if (e.kind() == ClickHouseException.FailureKind.SCHEMA_MISMATCH) {
-      migrator.invalidate();
-    }
-    return e;
   }
 }

@@ -136,6 +136,11 @@ final class ClickHouseException extends RuntimeException {
     return message != null && (message.contains("(total)") || message.contains("(for user)"));
   }
 
+  /** Returns the message for the operator, without values of the records. */
+  String text() {
+    return String.valueOf(getMessage());
+  }
+
   int code() {
     return code;
   }

@@ -76,66 +76,6 @@ public record ClickHouseSettings(
     }
   }
 
-  /** Returns settings with the defaults for all other values. */
-  public static ClickHouseSettings of(String url, String user, String password) {
-    return new ClickHouseSettings(
-        url,
-        user,
-        password,
-        "default",
-        Duration.ofSeconds(60),
-        Duration.ofSeconds(30),
-        256 * MIB,
-        Indexes.BODY,
-        null,
-        null);
-  }
-
-  /** Returns a copy with other indexes. */
-  public ClickHouseSettings withIndexes(Indexes indexes) {
-    return new ClickHouseSettings(
-        url,
-        user,
-        password,
-        database,
-        insertTimeout,
-        queryTimeout,
-        maxInsertBytes,
-        indexes,
-        retention,
-        deadLetterRetention);
-  }
-
-  /** Returns a copy with another retention. */
-  public ClickHouseSettings withRetention(@Nullable Duration retention) {
-    return new ClickHouseSettings(
-        url,
-        user,
-        password,
-        database,
-        insertTimeout,
-        queryTimeout,
-        maxInsertBytes,
-        indexes,
-        retention,
-        deadLetterRetention);
-  }
-
-  /** Returns a copy with another retention of dead letters. */
-  public ClickHouseSettings withDeadLetterRetention(@Nullable Duration deadLetterRetention) {
-    return new ClickHouseSettings(
-        url,
-        user,
-        password,
-        database,
-        insertTimeout,
-        queryTimeout,
-        maxInsertBytes,
-        indexes,
-        retention,
-        deadLetterRetention);
-  }
-
   @Override
   public String toString() {
     return ("ClickHouseSettings[url=%s, user=%s, database=%s, indexes=%s, retention=%s,"

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * A {@link TemplateStats} on the ClickHouse tables {@code log_templates}, {@code
  * log_template_counts}, {@code log_template_times} and {@code log_template_newest}.
  *
- * <p>Shares the connections and the schema migration of a {@link ClickHouseLogStore}, whose close
+ * <p>Shares the connections and the schema migration of a {@link ClickHouseDatabase}, whose close
  * also ends this object. Safe for use by many threads; all methods block.
  */
 public final class ClickHouseTemplateStats implements TemplateStats {
@@ -41,13 +41,13 @@ public final class ClickHouseTemplateStats implements TemplateStats {
    */
   private static final int MAX_SERVICE_TEMPLATE_PAIRS = 1_000;
 
-  private final ClickHouseLogStore store;
+  private final ClickHouseDatabase database;
 
   /**
-   * @param store the store whose connections are used
+   * @param database the database whose connections are used
    */
-  public ClickHouseTemplateStats(ClickHouseLogStore store) {
-    this.store = store;
+  public ClickHouseTemplateStats(ClickHouseDatabase database) {
+    this.database = database;
   }
 
   /** {@inheritDoc} Reads all links of the tenant, which have no index. */
@@ -142,7 +142,7 @@ public final class ClickHouseTemplateStats implements TemplateStats {
   public List<SampleLog> latestSamples(TemplateQuery query) throws InterruptedException {
     requireIds(query);
     var where = WhereClause.withoutTime(query);
-    return store.queryWithShortTimeout(
+    return database.queryWithShortTimeout(
         """
             SELECT TemplateId, Id, toUnixTimestamp64Nano(Timestamp) AS nanos, SeverityNumber,
               toString(ServiceName), Body
@@ -312,6 +312,6 @@ public final class ClickHouseTemplateStats implements TemplateStats {
   private <T> T query(
       String sql, Map<String, String> parameters, ClickHouseClient.ResponseReader<T> reader)
       throws InterruptedException {
-    return store.query(sql, parameters, reader);
+    return database.query(sql, parameters, reader);
   }
 }

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * index has the rows of all tenants, so that a tenant with a small part of the rows may not find
  * all of its nearest ones.
  *
- * <p>Shares the connections and the schema migration of a {@link ClickHouseLogStore}, whose close
+ * <p>Shares the connections and the schema migration of a {@link ClickHouseDatabase}, whose close
  * also ends this store. Safe for use by many threads; all methods but the constructor block.
  */
 public final class ClickHouseTemplateVectorStore implements TemplateVectorStore {
@@ -70,7 +70,7 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
           "LogAttributes['program']",
           "ResourceAttributes['process.executable.name']");
 
-  private final ClickHouseLogStore store;
+  private final ClickHouseDatabase database;
   private final int dimension;
   private final String table;
   private final AtomicBoolean tableCreated = new AtomicBoolean();
@@ -81,11 +81,11 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
   private final Map<String, Long> rowCounts = new ConcurrentHashMap<>();
 
   /**
-   * @param store the store whose connections are used
+   * @param database the database whose connections are used
    * @param dimension the dimension of all vectors
    */
-  public ClickHouseTemplateVectorStore(ClickHouseLogStore store, int dimension) {
-    this.store = store;
+  public ClickHouseTemplateVectorStore(ClickHouseDatabase database, int dimension) {
+    this.database = database;
     this.dimension = dimension;
     table = "log_template_vectors_" + dimension;
   }
@@ -118,7 +118,7 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
     }
     var token = UUID.randomUUID().toString();
     try {
-      store.client().insert(table, block, token, "vectors~" + token);
+      database.client().insert(table, block, token, "vectors~" + token);
     } catch (ClickHouseException e) {
       throw onFailure(e);
     }
@@ -391,7 +391,7 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
   public Set<String> vocabulary(String tenant, int maxWords) throws InterruptedException {
     var words =
         Set.copyOf(
-            store.queryWithShortTimeout(
+            database.queryWithShortTimeout(
                 """
                 SELECT DISTINCT arrayJoin(extractAll(lowerUTF8(Text), '%s'))
                 FROM log_templates
@@ -455,7 +455,7 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
       String sql, Map<String, String> parameters, ClickHouseClient.ResponseReader<T> reader)
       throws InterruptedException {
     try {
-      return store.query(sql, parameters, reader);
+      return database.query(sql, parameters, reader);
     } catch (ClickHouseException e) {
       throw onFailure(e);
     }
@@ -470,9 +470,9 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
 
   /** Creates the table before its first use, and again after a schema mismatch. */
   private void ensureTable() throws InterruptedException {
-    store.migrate();
+    database.migrate();
     if (!tableCreated.get()) {
-      store
+      database
           .migrator()
           .run("template_vectors.sql", Map.of("{dimension}", String.valueOf(dimension)));
       tableCreated.set(true);

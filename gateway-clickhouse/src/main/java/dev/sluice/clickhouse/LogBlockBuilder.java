@@ -4,22 +4,17 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 import dev.sluice.clickhouse.Column.PlainColumn;
-import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.RecordIds;
 import dev.sluice.core.otlp.AnyValue;
 import dev.sluice.core.otlp.AnyValueFormatter;
-import dev.sluice.core.otlp.Attributes;
+import dev.sluice.core.otlp.BatchWalker;
 import dev.sluice.core.otlp.ByteOutput;
-import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpRecord;
-import dev.sluice.core.otlp.OtlpRecordVisitor;
-import dev.sluice.core.otlp.OtlpWalker;
-import dev.sluice.core.port.LogEnricher;
+import dev.sluice.core.otlp.UnstorableBatchException;
 import dev.sluice.core.port.LogStore.DeliverySlice;
 import java.io.IOException;
-import java.util.Arrays;
 import java.util.List;
-import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,12 +24,11 @@ import org.jspecify.annotations.Nullable;
  * <p>The shared values of a resource or scope are encoded when the walker enters it, and copied
  * into each row. Not thread-safe; reusable, and free of allocation after warm-up.
  */
-final class LogBlockBuilder implements OtlpRecordVisitor {
+final class LogBlockBuilder implements BatchWalker.BatchVisitor {
   /** Size of the fixed-size columns of a row, in bytes. */
   private static final int ROW_BYTES = 128;
 
   private static final byte[] HEX = "0123456789abcdef".getBytes(UTF_8);
-  private static final byte[] SERVICE_NAME = "service.name".getBytes(UTF_8);
 
   /**
    * Number of rows of a full block, some megabytes; with smaller blocks, ClickHouse spends more CPU
@@ -47,10 +41,10 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
 
   /** Receives blocks. The content of a block is only valid until the method returns. */
   interface BlockConsumer {
-    void accept(NativeBlock block) throws IOException, InterruptedException;
+    void accept(NativeBlock block) throws IOException;
   }
 
-  private final OtlpWalker walker = new OtlpWalker(Limits.TRUSTED);
+  private final BatchWalker walker = new BatchWalker();
   private final NativeBlock block = new NativeBlock();
 
   private final PlainColumn timestamp = block.addPlain("Timestamp", "DateTime64(9)");
@@ -88,8 +82,6 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
   private long resourceGeneration;
   private int resourceServiceIndex;
   private int resourceSchemaIndex;
-  private long resourceIdHigh;
-  private long resourceIdLow;
   private final MapColumn.EncodedAttributes scope = new MapColumn.EncodedAttributes();
   private long scopeGeneration;
   private int scopeVersionIndex;
@@ -98,19 +90,18 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
   // State of the current walk.
   private @Nullable LogBatch currentBatch;
   private @Nullable InsertPartitioner currentPartitioner;
-  private LogEnricher currentEnricher = LogEnricher.NONE;
+  private RecordIds recordIds = RecordIds.NONE;
 
   /**
-   * Size of the selected records, in bytes. It depends on the records only, since a retry may
-   * resolve other dictionary ids.
+   * Size of the selected records, in bytes. It depends on the records only, since a retry by
+   * another worker may have other dictionary ids.
    */
   private long selectedBytes;
 
   private int tenantIndex;
-  private int accepted;
   private int base; // index of the batch's first record in the slice; negative before the slice
+  private int from; // index of the slice's first record in the delivery
   private int end; // number of records of the slice
-  private @Nullable String error;
 
   /** Returns the column names of every block. */
   List<String> columnNames() {
@@ -126,25 +117,21 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
    * Builds blocks of the records of the slice that the partitioner selects; each block has whole
    * batches. Skips batches without a record of the slice.
    *
-   * @param enricher the source of dictionary ids; the consumer must flush its entries before it
-   *     writes a block that refers to them
+   * @param ids the dictionary ids of the delivery
    * @return number of rows in all blocks
    * @throws UnstorableBatchException when the content of a batch does not match its envelope
    */
   long fill(
-      DeliverySlice slice,
-      InsertPartitioner partitioner,
-      LogEnricher enricher,
-      BlockConsumer consumer)
-      throws IOException, InterruptedException {
+      DeliverySlice slice, InsertPartitioner partitioner, RecordIds ids, BlockConsumer consumer)
+      throws IOException {
     clear();
-    error = null;
     selectedBytes = 0;
     long rows = 0;
     long flushedBytes = 0;
     currentPartitioner = partitioner;
-    currentEnricher = enricher;
-    base = -slice.from();
+    recordIds = ids;
+    from = slice.from();
+    base = -from;
     end = slice.records();
     try {
       for (var next : slice.batches()) {
@@ -161,11 +148,11 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
     } finally {
       currentBatch = null; // releases the delivery, which is large; the builder is reused
       currentPartitioner = null;
-      currentEnricher = LogEnricher.NONE;
+      recordIds = RecordIds.NONE;
     }
   }
 
-  private int flushBlock(BlockConsumer consumer) throws IOException, InterruptedException {
+  private int flushBlock(BlockConsumer consumer) throws IOException {
     int rows = block.rows();
     consumer.accept(block);
     clear();
@@ -182,48 +169,17 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
     scopeGeneration = Long.MIN_VALUE;
   }
 
-  private void walk(LogBatch next) throws InterruptedException {
+  private void walk(LogBatch next) {
     currentBatch = next;
-    accepted = 0;
-    currentEnricher.beginBatch(next);
     var name = next.tenant().getBytes(UTF_8);
     tenantIndex = tenant.intern(name, 0, name.length);
-    var otlp = decompress(next);
-    try {
-      walker.walk(otlp, 0, otlp.length, this);
-    } catch (MalformedOtlpException e) {
-      throw new UnstorableBatchException(next, "malformed OTLP: " + e.getMessage());
-    }
-    if (error != null) {
-      throw new UnstorableBatchException(next, error);
-    }
-    if (accepted != next.records()) {
-      throw new UnstorableBatchException(
-          next, "%d records, but the envelope has %d".formatted(accepted, next.records()));
-    }
-  }
-
-  private static byte[] decompress(LogBatch batch) {
-    try {
-      return batch.otlp();
-    } catch (IllegalStateException e) {
-      throw new UnstorableBatchException(batch, String.valueOf(e.getMessage()));
-    }
+    walker.walk(next, this);
   }
 
   @Override
-  public void visitRejected(int ordinal, String field, String reason) {
-    if (error == null) {
-      // without the field name, which may contain an attribute key of the client
-      error = "record " + ordinal + " was accepted at ingest and is now rejected: " + reason;
-    }
-  }
-
-  @Override
-  public void visitRecord(OtlpRecord log) {
+  public void visitRecord(int index, OtlpRecord log) {
     var batch = batch();
-    int n = accepted++;
-    int position = base + n;
+    int position = base + index;
     if (position < 0 || position >= end) {
       return;
     }
@@ -237,17 +193,22 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
     timestamp.values.writeLong(time);
     observedTimestamp.values.writeLong(observed);
     receivedTimestamp.values.writeLong(received);
-    var logId = batch.firstId().plus(n);
+    var logId = batch.firstId().plus(index);
     id.values.writeLongBigEndian(logId.high());
     id.values.writeLongBigEndian(logId.low());
     tenant.add(tenantIndex);
+    int record = from + position;
+    templateId.values.writeLong(recordIds.templateHigh(record));
+    templateId.values.writeLong(recordIds.templateLow(record));
+    resourceId.values.writeLong(recordIds.resourceHigh(record));
+    resourceId.values.writeLong(recordIds.resourceLow(record));
     appendResource(log);
     appendScope(log);
-    appendRecord(log);
+    appendRecord(record, log);
     block.endRow();
   }
 
-  private void appendRecord(OtlpRecord log) {
+  private void appendRecord(int record, OtlpRecord log) {
     var bytes = log.bytes();
     appendHex(bytes, log.traceIdOffset(), log.traceIdLength(), traceId.values);
     appendHex(bytes, log.spanIdOffset(), log.spanIdLength(), spanId.values);
@@ -256,22 +217,10 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
     severityText.add(
         severityText.intern(bytes, log.severityTextOffset(), log.severityTextLength()));
     severityNumber.values.writeByte(log.severityNumber());
-    appendBody(log.body(), bytes);
-    logAttributes.add(log.attributes(), bytes, currentEnricher);
+    MapColumn.append(log.body(), bytes, body.values, scratch);
+    logAttributes.add(log.attributes(), bytes, recordIds, record);
     eventName.writeString(bytes, log.eventNameOffset(), log.eventNameLength());
     droppedAttributes.values.writeInt(log.droppedAttributes());
-  }
-
-  private void appendBody(AnyValue value, byte[] bytes) {
-    MapColumn.append(value, bytes, body.values, scratch);
-    switch (value.kind()) {
-      case STRING -> currentEnricher.resolveTemplate(bytes, value.offset(), value.length());
-      case EMPTY -> currentEnricher.resolveTemplate(bytes, 0, 0);
-      case BOOL, INT, DOUBLE, ARRAY, MAP, BYTES ->
-          currentEnricher.resolveTemplate(scratch.array(), 0, scratch.size());
-    }
-    templateId.values.writeLong(currentEnricher.idHigh());
-    templateId.values.writeLong(currentEnricher.idLow());
   }
 
   private void appendResource(OtlpRecord log) {
@@ -280,37 +229,21 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
       var bytes = log.bytes();
       resourceGeneration = from.generation();
       resourceAttributes.encode(from.attributes(), bytes, resource);
-      resourceServiceIndex = internService(from.attributes(), bytes);
+      resourceServiceIndex = internService(from.serviceName(bytes), bytes);
       resourceSchemaIndex =
           resourceSchemaUrl.intern(bytes, from.schemaUrlOffset(), from.schemaUrlLength());
-      currentEnricher.resolveResource(from, bytes);
-      resourceIdHigh = currentEnricher.idHigh();
-      resourceIdLow = currentEnricher.idLow();
     }
-    resourceId.values.writeLong(resourceIdHigh);
-    resourceId.values.writeLong(resourceIdLow);
     resourceAttributes.add(resource);
     serviceName.add(resourceServiceIndex);
     resourceSchemaUrl.add(resourceSchemaIndex);
   }
 
-  private int internService(Attributes attributes, byte[] bytes) {
-    for (int i = 0; i < attributes.size(); i++) {
-      int offset = attributes.keyOffset(i);
-      if (attributes.keyLength(i) == SERVICE_NAME.length
-          && Arrays.equals(
-              bytes, offset, offset + SERVICE_NAME.length, SERVICE_NAME, 0, SERVICE_NAME.length)) {
-        return internService(attributes.value(i), bytes);
-      }
+  private int internService(@Nullable AnyValue value, byte[] bytes) {
+    if (value == null) {
+      return 0;
     }
-    currentEnricher.beginService(bytes, 0, 0);
-    return 0;
-  }
-
-  private int internService(AnyValue value, byte[] bytes) {
     scratch.clear();
     AnyValueFormatter.append(value, bytes, scratch);
-    currentEnricher.beginService(scratch.array(), 0, scratch.size());
     return serviceName.intern(scratch.array(), 0, scratch.size());
   }
 
@@ -352,28 +285,5 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
 
   private InsertPartitioner partitioner() {
     return requireNonNull(currentPartitioner);
-  }
-
-  /** A batch that can never be stored, because of a bug of the gateway or the spool. */
-  static final class UnstorableBatchException extends RuntimeException {
-    private static final long serialVersionUID = 1L;
-
-    private final UUID appendId;
-    private final String reason;
-
-    UnstorableBatchException(LogBatch batch, String reason) {
-      super("batch " + batch.appendId() + ": " + reason);
-      this.appendId = batch.appendId();
-      this.reason = reason;
-    }
-
-    /** Returns the append id of the batch. */
-    UUID appendId() {
-      return appendId;
-    }
-
-    String reason() {
-      return reason;
-    }
   }
 }

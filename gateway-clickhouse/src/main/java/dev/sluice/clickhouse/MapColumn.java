@@ -1,10 +1,10 @@
 package dev.sluice.clickhouse;
 
+import dev.sluice.core.domain.RecordIds;
 import dev.sluice.core.otlp.AnyValue;
 import dev.sluice.core.otlp.AnyValueFormatter;
 import dev.sluice.core.otlp.Attributes;
 import dev.sluice.core.otlp.ByteOutput;
-import dev.sluice.core.port.LogEnricher;
 import dev.sluice.templates.dictionary.TextReference;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -31,14 +31,15 @@ final class MapColumn implements Column {
    * Appends a row, in which long texts with a dictionary id are replaced by a {@link
    * TextReference}.
    *
-   * @param enricher the source of the ids of long texts
+   * @param ids the ids of the delivery
+   * @param record the index of the record in the delivery
    */
-  void add(Attributes attributes, byte[] bytes, LogEnricher enricher) {
+  void add(Attributes attributes, byte[] bytes, RecordIds ids, int record) {
     for (int i = 0; i < attributes.size(); i++) {
       keys.add(internKey(attributes, i, bytes));
       var value = attributes.value(i);
       if (value.kind() == AnyValue.Kind.STRING) {
-        addText(bytes, value.offset(), value.length(), enricher);
+        addText(bytes, value.offset(), value.length(), ids, record);
       } else {
         append(value, bytes, values, scratch);
       }
@@ -46,11 +47,12 @@ final class MapColumn implements Column {
     offsets.writeLong(keys.size());
   }
 
-  private void addText(byte[] bytes, int offset, int length, LogEnricher enricher) {
-    if (enricher.resolveText(bytes, offset, length)) {
+  private void addText(byte[] bytes, int offset, int length, RecordIds ids, int record) {
+    int text = length < TextReference.MIN_TEXT_BYTES ? -1 : ids.findText(record, offset);
+    if (text >= 0) {
       int size =
           TextReference.write(
-              bytes, offset, length, enricher.idHigh(), enricher.idLow(), reference);
+              bytes, offset, length, ids.textHigh(text), ids.textLow(text), reference);
       values.writeVarint(size);
       values.write(reference, 0, size);
     } else if (TextReference.needsEscape(bytes, offset, length)) {

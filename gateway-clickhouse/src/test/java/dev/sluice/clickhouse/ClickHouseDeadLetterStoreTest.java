@@ -27,18 +27,18 @@ import org.junit.jupiter.api.Test;
 class ClickHouseDeadLetterStoreTest extends DeadLetterStoreContract {
   private static final Instant REJECTED_AT = Instant.parse("2026-03-04T05:06:07.089Z");
 
-  private final ClickHouseLogStore logStore;
+  private final ClickHouseDatabase database = new ClickHouseDatabase(TestDatabase.settings());
+  private final ClickHouseLogWriter logStore = new ClickHouseLogWriter(database);
   private final DeadLetterStore deadLetterStore;
 
   ClickHouseDeadLetterStoreTest() {
     TestDatabase.dropAllTables();
-    logStore = new ClickHouseLogStore(TestDatabase.settings());
-    deadLetterStore = new ClickHouseDeadLetterStore(logStore);
+    deadLetterStore = new ClickHouseDeadLetterStore(database);
   }
 
   @AfterEach
   void close() {
-    logStore.close();
+    database.close();
   }
 
   @Override
@@ -107,7 +107,7 @@ class ClickHouseDeadLetterStoreTest extends DeadLetterStoreContract {
   /** Not even the dead letter can be written: it must not be lost. */
   @Test
   void write_rejected_isRetryable() throws Exception {
-    logStore.migrate();
+    database.migrate();
     TestDatabase.execute(
         "ALTER TABLE log_dead_letters ADD CONSTRAINT none CHECK Tenant = 'nobody'");
 
@@ -120,14 +120,14 @@ class ClickHouseDeadLetterStoreTest extends DeadLetterStoreContract {
 
   @Test
   void migrate_retentionOfDeadLetters_isTheTtlOfTheTable() throws Exception {
-    var settings = TestDatabase.settings().withDeadLetterRetention(Duration.ofDays(30));
-    try (var store = new ClickHouseLogStore(settings)) {
-      store.migrate();
+    var settings = TestDatabase.settings(null, Duration.ofDays(30));
+    try (var database = new ClickHouseDatabase(settings)) {
+      database.migrate();
     }
     assertThat(engine()).contains("TTL toDateTime(ChangedAt) + toIntervalSecond(2592000)");
 
-    try (var store = new ClickHouseLogStore(TestDatabase.settings())) {
-      store.migrate();
+    try (var database = new ClickHouseDatabase(TestDatabase.settings())) {
+      database.migrate();
     }
     assertThat(engine()).doesNotContain("TTL");
   }

@@ -3,11 +3,10 @@ package dev.sluice.clickhouse;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogStore;
 import dev.sluice.query.port.LogReader;
+import dev.sluice.templates.DictionaryEncoder;
 import dev.sluice.templates.dictionary.Dictionary;
-import dev.sluice.templates.dictionary.DictionaryEncoder;
 import dev.sluice.templates.dictionary.SharedDictionaryCache;
 import dev.sluice.testkit.DictionaryEncoderContract;
 import dev.sluice.testkit.LogBatches;
@@ -24,18 +23,19 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class ClickHouseDictionaryEncoderTest extends DictionaryEncoderContract {
-  private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
-  private final ClickHouseDictionary dictionary = new ClickHouseDictionary(store);
+  private final ClickHouseDatabase database = new ClickHouseDatabase(TestDatabase.settings());
+  private final ClickHouseLogWriter store = new ClickHouseLogWriter(database);
+  private final ClickHouseDictionary dictionary = new ClickHouseDictionary(database);
 
   @BeforeEach
   void empty() throws InterruptedException {
     TestDatabase.dropAllTables();
-    store.migrate();
+    database.migrate();
   }
 
   @AfterEach
   void close() {
-    store.close();
+    database.close();
   }
 
   /** The SQL of docs/operations.md, for users who read the tables directly. */
@@ -45,16 +45,17 @@ class ClickHouseDictionaryEncoderTest extends DictionaryEncoderContract {
     var trace = "at com.example.Pool.take(Pool.java:42);".repeat(100);
     var encoder =
         new DictionaryEncoder(
-            LogEnricher.NONE,
+            null,
             new SharedDictionaryCache(new SharedDictionaryCache.CacheSettings(64, 64), dictionary)
                 .newWorkerCache(),
             DictionaryEncoder.EncoderSettings.DEFAULT);
     var batch = failures(trace, trace, "short", trace);
 
     assertThat(
-            store.store(
-                new LogStore.DeliverySlice("t", List.of(batch), 0, batch.records(), false),
-                encoder))
+            enrichAndStore(
+                store,
+                encoder,
+                new LogStore.DeliverySlice("t", List.of(batch), 0, batch.records(), false)))
         .isEqualTo(new LogStore.StoreResult.Stored());
     // Two rows per text, as before parts are merged.
     TestDatabase.execute("SYSTEM STOP MERGES log_texts");
@@ -103,7 +104,7 @@ class ClickHouseDictionaryEncoderTest extends DictionaryEncoderContract {
 
   @Override
   protected LogReader reader() {
-    return store;
+    return new ClickHouseLogReader(database);
   }
 
   @Override

@@ -34,8 +34,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 class ClickHouseDictionaryTest extends DictionaryContract {
   private static final long AT = 1_800_000_000_123_456_789L;
 
-  private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
-  private final ClickHouseDictionary dictionary = new ClickHouseDictionary(store);
+  private final ClickHouseDatabase database = new ClickHouseDatabase(TestDatabase.settings());
+  private final ClickHouseDictionary dictionary = new ClickHouseDictionary(database);
 
   @BeforeEach
   void empty() {
@@ -44,7 +44,7 @@ class ClickHouseDictionaryTest extends DictionaryContract {
 
   @AfterEach
   void close() {
-    store.close();
+    database.close();
   }
 
   @Override
@@ -119,7 +119,7 @@ class ClickHouseDictionaryTest extends DictionaryContract {
 
   @Test
   void write_twoConcurrently_leaveOneMergedEntry() throws Exception {
-    try (var otherStore = new ClickHouseLogStore(TestDatabase.settings());
+    try (var otherStore = new ClickHouseDatabase(TestDatabase.settings());
         var threads = Executors.newVirtualThreadPerTaskExecutor()) {
       var other = new ClickHouseDictionary(otherStore);
       var texts = IntStream.range(0, 50).mapToObj(i -> "text " + i).toList();
@@ -232,8 +232,8 @@ class ClickHouseDictionaryTest extends DictionaryContract {
   @Test
   void write_tookLongerThanTheOverlap_isRetryable() throws Exception {
     var times = new ArrayList<>(List.of(Instant.EPOCH, Instant.EPOCH.plusSeconds(121)));
-    var fast = new ClickHouseDictionary(store, InstantSource.system());
-    var slow = new ClickHouseDictionary(store, times::removeFirst);
+    var fast = new ClickHouseDictionary(database, InstantSource.system());
+    var slow = new ClickHouseDictionary(database, times::removeFirst);
 
     assertThat(fast.write(List.of(entry(EntryKind.TEXT, "a", AT, null)))).isEqualTo(new Written());
     assertThat(slow.write(List.of(entry(EntryKind.TEXT, "a", AT, null))))
@@ -247,8 +247,8 @@ class ClickHouseDictionaryTest extends DictionaryContract {
 
   @Test
   void write_noClickHouse_isRetryableAndReadsFail() throws Exception {
-    var unreachable = ClickHouseSettings.of("http://127.0.0.1:1", "sluice", "sluice");
-    try (var otherStore = new ClickHouseLogStore(unreachable)) {
+    var unreachable = TestDatabase.settings("http://127.0.0.1:1");
+    try (var otherStore = new ClickHouseDatabase(unreachable)) {
       var other = new ClickHouseDictionary(otherStore);
 
       assertThat(other.write(List.of(entry(EntryKind.TEXT, "a", AT, null))))

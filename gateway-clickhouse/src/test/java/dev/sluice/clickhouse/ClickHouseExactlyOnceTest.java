@@ -33,7 +33,8 @@ final class ClickHouseExactlyOnceTest {
   /** Bytes per second at which a large insert takes a minute. */
   private static final long SLOW = 200_000;
 
-  private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
+  private final ClickHouseDatabase database = new ClickHouseDatabase(TestDatabase.settings());
+  private final ClickHouseLogWriter store = new ClickHouseLogWriter(database);
   private final List<LogBatch> batches = LogBatches.list(4, 25);
 
   @BeforeEach
@@ -41,12 +42,12 @@ final class ClickHouseExactlyOnceTest {
     TestDatabase.execute("DROP VIEW IF EXISTS counted_view SYNC");
     TestDatabase.execute("DROP TABLE IF EXISTS counted SYNC");
     TestDatabase.dropAllTables();
-    store.migrate();
+    database.migrate();
   }
 
   @AfterEach
   void close() {
-    store.close();
+    database.close();
     TestDatabase.execute("DROP VIEW IF EXISTS counted_view SYNC");
     TestDatabase.execute("DROP TABLE IF EXISTS counted SYNC");
   }
@@ -100,21 +101,10 @@ final class ClickHouseExactlyOnceTest {
 
   @Test
   void store_someRowsOfEachOfSeveralInsertsLost_areStoredAndNoOthers() throws Exception {
-    var defaults = TestDatabase.settings();
-    var small =
-        new ClickHouseSettings(
-            defaults.url(),
-            defaults.user(),
-            defaults.password(),
-            defaults.database(),
-            defaults.insertTimeout(),
-            defaults.queryTimeout(),
-            1 << 20,
-            defaults.indexes(),
-            null,
-            null);
+    var small = TestDatabase.settings(1 << 20);
     var many = LogBatches.list(10, 2_000);
-    try (var store = new ClickHouseLogStore(small)) {
+    try (var database = new ClickHouseDatabase(small)) {
+      var store = new ClickHouseLogWriter(database);
       store.store("large", many);
       TestDatabase.execute(
           "ALTER TABLE otel_logs DELETE WHERE cityHash64(Id) % 3 = 0 SETTINGS mutations_sync = 1");
@@ -129,9 +119,10 @@ final class ClickHouseExactlyOnceTest {
   void store_rowsOlderThanTheRetention_areNotVerified() throws Exception {
     var now = Instant.now();
     var later = now.plus(Duration.ofDays(2));
-    var settings = TestDatabase.settings().withRetention(Duration.ofDays(1));
-    try (var aged = new ClickHouseLogStore(settings, InstantSource.fixed(later))) {
-      aged.migrate();
+    var settings = TestDatabase.settings(Duration.ofDays(1), null);
+    try (var agedDatabase = new ClickHouseDatabase(settings)) {
+      var aged = new ClickHouseLogWriter(agedDatabase, InstantSource.fixed(later));
+      agedDatabase.migrate();
       store.store("t", batches);
       TestDatabase.execute("ALTER TABLE otel_logs DELETE WHERE 1 SETTINGS mutations_sync = 1");
 
@@ -148,8 +139,9 @@ final class ClickHouseExactlyOnceTest {
   @Test
   void store_responseLostAfterCommit_isNotStoredTwice() throws Exception {
     try (var proxy = TcpProxy.to(SharedEngines.clickHouse().httpPort());
-        var proxiedStore = storeThrough(proxy)) {
-      proxiedStore.migrate();
+        var proxied = databaseThrough(proxy)) {
+      var proxiedStore = new ClickHouseLogWriter(proxied);
+      proxied.migrate();
       proxy.dropNextResponse();
 
       assertThat(proxiedStore.store("t", batches)).isInstanceOf(Retryable.class);
@@ -167,9 +159,10 @@ final class ClickHouseExactlyOnceTest {
   void store_retryDuringTheFirstInsert_killsItAndLeavesOneCopy() throws Exception {
     var large = LogBatches.list(4, 20_000);
     try (var proxy = TcpProxy.to(SharedEngines.clickHouse().httpPort());
-        var slow = storeThrough(proxy);
+        var slowDatabase = databaseThrough(proxy);
         var threads = Executors.newVirtualThreadPerTaskExecutor()) {
-      slow.migrate();
+      var slow = new ClickHouseLogWriter(slowDatabase);
+      slowDatabase.migrate();
       proxy.throttle(SLOW);
       var first = threads.submit(() -> slow.store("t", large));
       await().atMost(Duration.ofSeconds(60)).until(() -> isInserting(large, ""));
@@ -188,9 +181,10 @@ final class ClickHouseExactlyOnceTest {
   void store_sliceRetriedDuringTheInsertOfTheDelivery_killsThatInsert() throws Exception {
     var large = LogBatches.list(4, 20_000);
     try (var proxy = TcpProxy.to(SharedEngines.clickHouse().httpPort());
-        var slow = storeThrough(proxy);
+        var slowDatabase = databaseThrough(proxy);
         var threads = Executors.newVirtualThreadPerTaskExecutor()) {
-      slow.migrate();
+      var slow = new ClickHouseLogWriter(slowDatabase);
+      slowDatabase.migrate();
       proxy.throttle(SLOW);
       var whole = threads.submit(() -> slow.store("t", large));
       await().atMost(Duration.ofSeconds(60)).until(() -> isInserting(large, ""));
@@ -226,9 +220,10 @@ final class ClickHouseExactlyOnceTest {
 
   @Test
   void store_twoConcurrentRetries_leaveOneCopy() throws Exception {
-    try (var other = new ClickHouseLogStore(TestDatabase.settings());
+    try (var otherDatabase = new ClickHouseDatabase(TestDatabase.settings());
         var threads = Executors.newVirtualThreadPerTaskExecutor()) {
-      other.migrate();
+      var other = new ClickHouseLogWriter(otherDatabase);
+      otherDatabase.migrate();
       for (int i = 0; i < 10; i++) {
         var deliverySlice = retryOf("race " + i, LogBatches.list(4, 1_000));
         var one = threads.submit(() -> storeUntilStored(store, deliverySlice));
@@ -240,7 +235,7 @@ final class ClickHouseExactlyOnceTest {
     assertThat(rows()).isEqualTo("40000 40000");
   }
 
-  private static boolean storeUntilStored(ClickHouseLogStore store, DeliverySlice deliverySlice)
+  private static boolean storeUntilStored(ClickHouseLogWriter store, DeliverySlice deliverySlice)
       throws InterruptedException {
     while (!store.store(deliverySlice).equals(STORED)) {
       Thread.onSpinWait(); // after a kill by the other retry; a delivery worker would pause here
@@ -288,9 +283,8 @@ final class ClickHouseExactlyOnceTest {
         "CREATE MATERIALIZED VIEW counted_view TO counted AS SELECT Id FROM otel_logs");
   }
 
-  private static ClickHouseLogStore storeThrough(TcpProxy proxy) {
-    return new ClickHouseLogStore(
-        ClickHouseSettings.of("http://127.0.0.1:" + proxy.port(), "sluice", "sluice"));
+  private static ClickHouseDatabase databaseThrough(TcpProxy proxy) {
+    return new ClickHouseDatabase(TestDatabase.settings("http://127.0.0.1:" + proxy.port()));
   }
 
   private static DeliverySlice retryOf(String token, List<LogBatch> batches) {

@@ -28,7 +28,8 @@ import org.junit.jupiter.api.Timeout;
 final class ClickHouseFailureTest {
   private static final StoreResult STORED = new Stored();
 
-  private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
+  private final ClickHouseDatabase database = new ClickHouseDatabase(TestDatabase.settings());
+  private final ClickHouseLogWriter store = new ClickHouseLogWriter(database);
   private final List<LogBatch> batches = LogBatches.list(2, 50);
 
   @BeforeEach
@@ -38,7 +39,7 @@ final class ClickHouseFailureTest {
 
   @AfterEach
   void close() {
-    store.close();
+    database.close();
   }
 
   @Test
@@ -49,10 +50,10 @@ final class ClickHouseFailureTest {
 
   @Test
   void store_engineStopped_isRetryableUntilItRestarts() throws Exception {
-    store.migrate();
+    database.migrate();
     SharedEngines.clickHouse().stop();
     try {
-      assertThat(store.unavailableReason()).isPresent();
+      assertThat(database.unavailableReason()).isPresent();
       assertThat(store.store("t", batches))
           .asInstanceOf(type(Retryable.class))
           .extracting(Retryable::reason)
@@ -62,14 +63,14 @@ final class ClickHouseFailureTest {
       SharedEngines.clickHouse().restart();
     }
 
-    assertThat(store.unavailableReason()).isEmpty();
+    assertThat(database.unavailableReason()).isEmpty();
     awaitResult(new Stored(), "t");
     assertThat(store.storedRecords()).isEqualTo(100);
   }
 
   @Test
   void store_engineKilledConcurrently_storesEachDeliveryOnce() throws Exception {
-    store.migrate();
+    database.migrate();
     var deliveries = new ArrayList<List<LogBatch>>();
     for (int i = 0; i < 12; i++) {
       deliveries.add(LogBatches.list(4, 2_500));
@@ -165,7 +166,7 @@ final class ClickHouseFailureTest {
 
   @Test
   void store_recordThatBreaksAConstraint_isRejectedWithoutQuotingIt() throws Exception {
-    store.migrate();
+    database.migrate();
     TestDatabase.execute("ALTER TABLE otel_logs ADD CONSTRAINT few CHECK Body = 'none is this'");
 
     assertThat(store.store("t", batches))
@@ -177,7 +178,7 @@ final class ClickHouseFailureTest {
 
   @Test
   void store_viewThatThrowsAtARecord_isRejectedWithoutQuotingIt() throws Exception {
-    store.migrate();
+    database.migrate();
     TestDatabase.execute("CREATE TABLE picky (x UInt8) ENGINE = Null");
     TestDatabase.execute(
         "CREATE MATERIALIZED VIEW picking TO picky AS"
@@ -196,20 +197,21 @@ final class ClickHouseFailureTest {
   @Test
   void store_wrongPassword_isRetryableWithoutQuotingIt() throws Exception {
     var url = SharedEngines.clickHouse().url();
-    try (var wrong = new ClickHouseLogStore(ClickHouseSettings.of(url, "sluice", "hunter2"))) {
+    try (var wrongDatabase = new ClickHouseDatabase(TestDatabase.settings(url, "hunter2"))) {
+      var wrong = new ClickHouseLogWriter(wrongDatabase);
       assertThat(wrong.store("t", batches))
           .asInstanceOf(type(Retryable.class))
           .extracting(Retryable::reason)
           .asString()
           .contains("516", "AUTHENTICATION_FAILED")
           .doesNotContain("hunter2");
-      assertThat(wrong.unavailableReason()).isPresent();
+      assertThat(wrongDatabase.unavailableReason()).isPresent();
     }
   }
 
   @Test
   void store_tooManyParts_isRetryable() throws Exception {
-    store.migrate();
+    database.migrate();
     TestDatabase.execute("ALTER TABLE otel_logs MODIFY SETTING parts_to_throw_insert = 1");
     store.store("first", LogBatches.list(1, 10));
 

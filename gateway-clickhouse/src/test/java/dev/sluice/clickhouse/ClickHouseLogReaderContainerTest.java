@@ -8,6 +8,6 @@ import org.junit.jupiter.api.Tag;
 final class ClickHouseLogReaderContainerTest extends ClickHouseLogReaderTest {
   @Override
   ClickHouseSettings settings() {
-    return ClickHouseSettings.of(Containers.clickHouseUrl(), "sluice", "sluice");
+    return TestDatabase.settings(Containers.clickHouseUrl());
   }
 }

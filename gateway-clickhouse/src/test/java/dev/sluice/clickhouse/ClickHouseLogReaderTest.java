@@ -10,7 +10,8 @@ import org.junit.jupiter.api.BeforeEach;
 
 class ClickHouseLogReaderTest extends LogReaderContract {
   private final ClickHouseSettings settings = settings();
-  private final ClickHouseLogStore store = new ClickHouseLogStore(settings);
+  private final ClickHouseDatabase database = new ClickHouseDatabase(settings);
+  private final ClickHouseLogWriter store = new ClickHouseLogWriter(database);
 
   ClickHouseSettings settings() {
     return TestDatabase.settings();
@@ -21,12 +22,12 @@ class ClickHouseLogReaderTest extends LogReaderContract {
     try (var http = new ClickHouseClient(settings)) {
       TestDatabase.dropAllTables(http);
     }
-    store.migrate();
+    database.migrate();
   }
 
   @AfterEach
   void close() {
-    store.close();
+    database.close();
   }
 
   @Override
@@ -36,7 +37,7 @@ class ClickHouseLogReaderTest extends LogReaderContract {
 
   @Override
   protected LogReader reader() {
-    return store;
+    return new ClickHouseLogReader(database);
   }
 
   @Override

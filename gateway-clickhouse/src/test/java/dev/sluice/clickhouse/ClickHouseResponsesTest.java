@@ -39,22 +39,23 @@ final class ClickHouseResponsesTest {
   private final ConcurrentLinkedQueue<String> queries = new ConcurrentLinkedQueue<>();
   private HttpServer server;
   private volatile boolean brokenTables;
-  private ClickHouseLogStore store;
+  private ClickHouseDatabase database;
+  private ClickHouseLogWriter store;
 
   @BeforeEach
   void start() throws IOException {
     server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     server.createContext("/", this::handle);
     server.start();
-    store =
-        new ClickHouseLogStore(
-            ClickHouseSettings.of(
-                "http://127.0.0.1:" + server.getAddress().getPort(), "sluice", "sluice"));
+    database =
+        new ClickHouseDatabase(
+            TestDatabase.settings("http://127.0.0.1:" + server.getAddress().getPort()));
+    store = new ClickHouseLogWriter(database);
   }
 
   @AfterEach
   void stop() {
-    store.close();
+    database.close();
     server.stop(0);
   }
 
@@ -302,7 +303,7 @@ final class ClickHouseResponsesTest {
     script.add(e -> respond(e, 200, Map.of(), ""));
     var filter = LogFilter.of("acme").text(TextQuery.parse("\"a-1\"")).build();
 
-    assertThat(store.read(new Query(filter, 7, null)).logs()).isEmpty();
+    assertThat(new ClickHouseLogReader(database).read(new Query(filter, 7, null)).logs()).isEmpty();
 
     assertThat(queries).hasSize(3);
     assertThat(queries.poll()).doesNotContain("ORDER BY");

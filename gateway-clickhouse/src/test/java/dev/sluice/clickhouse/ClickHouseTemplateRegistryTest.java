@@ -5,12 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogStore.DeliverySlice;
+import dev.sluice.core.port.LogStore.StoreResult;
 import dev.sluice.core.port.LogStore.StoreResult.Retryable;
 import dev.sluice.core.port.LogStore.StoreResult.SchemaMismatch;
 import dev.sluice.core.port.LogStore.StoreResult.Stored;
+import dev.sluice.templates.DictionaryEncoder;
 import dev.sluice.templates.MinerSettings;
 import dev.sluice.templates.TemplateRegistry;
 import dev.sluice.templates.dictionary.SharedDictionaryCache;
+import dev.sluice.testkit.DictionaryEncoderContract;
 import dev.sluice.testkit.LogBatches;
 import dev.sluice.testkit.SharedEngines;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
@@ -46,17 +49,20 @@ final class ClickHouseTemplateRegistryTest {
 
   /** A gateway with its own connections, templates and enricher. */
   private static final class GatewayInstance implements AutoCloseable {
-    final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
+    final ClickHouseDatabase database = new ClickHouseDatabase(TestDatabase.settings());
+    final ClickHouseLogWriter store = new ClickHouseLogWriter(database);
     final TemplateRegistry registry;
     final LogEnricher enricher;
 
     GatewayInstance() {
-      var dictionary = new ClickHouseDictionary(store);
+      var dictionary = new ClickHouseDictionary(database);
       registry = new TemplateRegistry(MinerSettings.defaults(), dictionary);
+      var cache =
+          new SharedDictionaryCache(SharedDictionaryCache.CacheSettings.DEFAULT, dictionary)
+              .newWorkerCache();
       enricher =
-          registry.newResolver(
-              new SharedDictionaryCache(SharedDictionaryCache.CacheSettings.DEFAULT, dictionary)
-                  .newWorkerCache());
+          new DictionaryEncoder(
+              registry.newResolver(cache), cache, new DictionaryEncoder.EncoderSettings(0, false));
     }
 
     void deliver(String... bodies) throws InterruptedException {
@@ -64,12 +70,16 @@ final class ClickHouseTemplateRegistryTest {
     }
 
     void deliver(List<String> bodies) throws InterruptedException {
-      assertThat(store.store(sliceOf(List.of(batch(bodies))), enricher)).isEqualTo(new Stored());
+      assertThat(store(sliceOf(List.of(batch(bodies))))).isEqualTo(new Stored());
+    }
+
+    StoreResult store(DeliverySlice slice) throws InterruptedException {
+      return DictionaryEncoderContract.enrichAndStore(store, enricher, slice);
     }
 
     @Override
     public void close() {
-      store.close();
+      database.close();
     }
   }
 
@@ -127,8 +137,7 @@ final class ClickHouseTemplateRegistryTest {
     var number = AnyValue.newBuilder().setIntValue(4711).build();
     var gateway = newInstance();
 
-    gateway.store.store(
-        sliceOf(List.of(LogBatches.of(request("shop", Stream.of(map, number))))), gateway.enricher);
+    gateway.store(sliceOf(List.of(LogBatches.of(request("shop", Stream.of(map, number))))));
 
     assertThat(rows())
         .containsExactlyInAnyOrder(
@@ -144,8 +153,7 @@ final class ClickHouseTemplateRegistryTest {
     TestDatabase.execute("RENAME TABLE log_templates TO log_templates_away");
     TestDatabase.execute("CREATE TABLE log_templates (Text UInt8) ENGINE = Memory");
     try {
-      assertThat(gateway.store.store(deliverySlice, gateway.enricher))
-          .isInstanceOf(SchemaMismatch.class);
+      assertThat(gateway.store(deliverySlice)).isInstanceOf(SchemaMismatch.class);
       assertThat(gateway.store.storedRecords()).isEqualTo(1);
     } finally {
       TestDatabase.execute("DROP TABLE log_templates SYNC");
@@ -153,7 +161,7 @@ final class ClickHouseTemplateRegistryTest {
     }
 
     var redelivered = new DeliverySlice(deliverySlice.token(), deliverySlice.batches(), 0, 1, true);
-    assertThat(gateway.store.store(redelivered, gateway.enricher)).isEqualTo(new Stored());
+    assertThat(gateway.store(redelivered)).isEqualTo(new Stored());
 
     assertThat(rows())
         .containsExactlyInAnyOrder(
@@ -167,11 +175,10 @@ final class ClickHouseTemplateRegistryTest {
     for (int i = 0; i < 3; i++) {
       var batch = batch(List.of("phase " + words(i) + " begins", "login of user " + words(i)));
       SharedEngines.clickHouse().kill();
-      assertThat(gateway.store.store(sliceOf(List.of(batch)), gateway.enricher))
-          .isInstanceOf(Retryable.class);
+      assertThat(gateway.store(sliceOf(List.of(batch)))).isInstanceOf(Retryable.class);
       SharedEngines.clickHouse().restart();
       var redelivered = new DeliverySlice(batch.appendId().toString(), List.of(batch), 0, 2, true);
-      while (!gateway.store.store(redelivered, gateway.enricher).equals(new Stored())) {
+      while (!gateway.store(redelivered).equals(new Stored())) {
         Thread.onSpinWait(); // a delivery worker would pause here
       }
     }

@@ -21,19 +21,19 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class ClickHouseTemplateStatsTest extends TemplateStatsContract {
-  private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
-  private final ClickHouseDictionary dictionary = new ClickHouseDictionary(store);
-  private final ClickHouseTemplateStats templates = new ClickHouseTemplateStats(store);
+  private final ClickHouseDatabase database = new ClickHouseDatabase(TestDatabase.settings());
+  private final ClickHouseDictionary dictionary = new ClickHouseDictionary(database);
+  private final ClickHouseTemplateStats templates = new ClickHouseTemplateStats(database);
 
   @BeforeEach
   void empty() throws InterruptedException {
     TestDatabase.dropAllTables();
-    store.migrate();
+    database.migrate();
   }
 
   @AfterEach
   void close() {
-    store.close();
+    database.close();
   }
 
   /** The schema and the query both limit the length of a body. */
@@ -61,7 +61,7 @@ class ClickHouseTemplateStatsTest extends TemplateStatsContract {
     insert(id, 7, "");
     TestDatabase.execute("DROP VIEW log_template_newest_view SYNC");
     TestDatabase.execute("DROP TABLE log_template_newest SYNC");
-    try (var another = new ClickHouseLogStore(TestDatabase.settings())) {
+    try (var another = new ClickHouseDatabase(TestDatabase.settings())) {
       another.migrate();
     }
 

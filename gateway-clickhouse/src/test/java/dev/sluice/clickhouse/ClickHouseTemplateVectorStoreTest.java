@@ -35,20 +35,20 @@ class ClickHouseTemplateVectorStoreTest extends TemplateVectorStoreContract {
   private static final TemplateQuery ALL =
       new TemplateQuery("acme", null, Set.of(), 0, MinuteRange.ALL, Set.of());
 
-  private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
-  private final ClickHouseDictionary dictionary = new ClickHouseDictionary(store);
+  private final ClickHouseDatabase database = new ClickHouseDatabase(TestDatabase.settings());
+  private final ClickHouseDictionary dictionary = new ClickHouseDictionary(database);
   private final ClickHouseTemplateVectorStore vectors =
-      new ClickHouseTemplateVectorStore(store, DIMENSION);
+      new ClickHouseTemplateVectorStore(database, DIMENSION);
 
   @BeforeEach
   void empty() throws InterruptedException {
     TestDatabase.dropAllTables();
-    store.migrate();
+    database.migrate();
   }
 
   @AfterEach
   void close() {
-    store.close();
+    database.close();
   }
 
   @Override
@@ -140,7 +140,7 @@ class ClickHouseTemplateVectorStoreTest extends TemplateVectorStoreContract {
    */
   @Test
   void nearest_manyRows_areFoundByTheIndex() throws Exception {
-    var wide = new ClickHouseTemplateVectorStore(store, BUNDLED_DIMENSION);
+    var wide = new ClickHouseTemplateVectorStore(database, BUNDLED_DIMENSION);
     var random = new Random(1);
     var rows =
         IntStream.range(0, MANY)

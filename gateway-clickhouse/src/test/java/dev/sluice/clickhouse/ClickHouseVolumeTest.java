@@ -40,10 +40,14 @@ final class ClickHouseVolumeTest {
   void store_manyDistinctKeys_keepsEachWithItsValue(int records) throws Exception {
     var batch = LogBatches.of(recordsWithKeys(records), Limits.DEFAULT);
 
-    try (var store = new ClickHouseLogStore(TestDatabase.settings())) {
+    try (var database = new ClickHouseDatabase(TestDatabase.settings())) {
+      var store = new ClickHouseLogWriter(database);
       assertThat(store.store("t", List.of(batch))).isEqualTo(new Stored());
 
-      var logs = store.read(new Query(LogFilter.of("default").build(), 1000, null)).logs();
+      var logs =
+          new ClickHouseLogReader(database)
+              .read(new Query(LogFilter.of("default").build(), 1000, null))
+              .logs();
       assertThat(logs).hasSize(records);
       for (int i = 0; i < records; i++) {
         int first = (records - 1 - i) * KEYS_PER_RECORD; // newest first
@@ -75,22 +79,11 @@ final class ClickHouseVolumeTest {
 
   @Test
   void store_moreThanMaxInsertBytes_isStoredOnceBySeveralInserts() throws Exception {
-    var defaults = TestDatabase.settings();
-    var small =
-        new ClickHouseSettings(
-            defaults.url(),
-            defaults.user(),
-            defaults.password(),
-            defaults.database(),
-            defaults.insertTimeout(),
-            defaults.queryTimeout(),
-            1 << 20,
-            defaults.indexes(),
-            null,
-            null);
+    var small = TestDatabase.settings(1 << 20);
     var batches = LogBatches.list(10, 2_000);
 
-    try (var store = new ClickHouseLogStore(small)) {
+    try (var database = new ClickHouseDatabase(small)) {
+      var store = new ClickHouseLogWriter(database);
       for (int i = 0; i < 2; i++) {
         assertThat(store.store("large", batches)).isEqualTo(new Stored());
         assertThat(store.storedRecords()).isEqualTo(20_000);
@@ -113,7 +106,8 @@ final class ClickHouseVolumeTest {
   void store_severalBlocks_becomeOnePart() throws Exception {
     var batches = LogBatches.list(50, 2_000);
 
-    try (var store = new ClickHouseLogStore(TestDatabase.settings())) {
+    try (var database = new ClickHouseDatabase(TestDatabase.settings())) {
+      var store = new ClickHouseLogWriter(database);
       assertThat(store.store("large", batches)).isEqualTo(new Stored());
       assertThat(store.store("large", batches)).isEqualTo(new Stored());
     }
@@ -141,7 +135,8 @@ final class ClickHouseVolumeTest {
             1,
             new byte[] {10, 100, 1});
 
-    try (var store = new ClickHouseLogStore(TestDatabase.settings())) {
+    try (var database = new ClickHouseDatabase(TestDatabase.settings())) {
+      var store = new ClickHouseLogWriter(database);
       assertThat(store.store("half", List.of(good, bad))).isInstanceOf(StoreResult.Corrupt.class);
 
       await().until(() -> attempts(good, "ExceptionWhileProcessing") == 1);
@@ -160,8 +155,9 @@ final class ClickHouseVolumeTest {
 
   @Test
   void store_manyThreadsConcurrently_storesEachDeliveryOnce() throws Exception {
-    try (var store = new ClickHouseLogStore(TestDatabase.settings());
+    try (var database = new ClickHouseDatabase(TestDatabase.settings());
         var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      var store = new ClickHouseLogWriter(database);
       var tasks =
           IntStream.range(0, 16)
               .<Callable<StoreResult>>mapToObj(

@@ -23,8 +23,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Timeout(120)
 final class InsertPacerTest {
   private final AtomicReference<Instant> now = new AtomicReference<>(Instant.now());
-  private final ClickHouseLogStore store =
-      new ClickHouseLogStore(TestDatabase.settings(), now::get);
+  private final ClickHouseDatabase database = new ClickHouseDatabase(TestDatabase.settings());
+  private final ClickHouseLogWriter store = new ClickHouseLogWriter(database, now::get);
 
   @BeforeEach
   void empty() {
@@ -33,7 +33,7 @@ final class InsertPacerTest {
 
   @AfterEach
   void close() {
-    store.close();
+    database.close();
   }
 
   @ParameterizedTest
@@ -54,7 +54,7 @@ final class InsertPacerTest {
   @Test
   void minInsertInterval_mergesFallBehind_growsWithThePartsOfOneDay() throws Exception {
     assertThat(store.minInsertInterval()).as("no table yet").isZero();
-    store.migrate();
+    database.migrate();
     TestDatabase.execute("ALTER TABLE otel_logs MODIFY SETTING parts_to_delay_insert = 10");
     TestDatabase.execute("SYSTEM STOP MERGES otel_logs");
     insert(5);
@@ -83,7 +83,7 @@ final class InsertPacerTest {
 
   @Test
   void minInsertInterval_engineStopped_isZero() throws Exception {
-    store.migrate();
+    database.migrate();
     TestDatabase.execute("ALTER TABLE otel_logs MODIFY SETTING parts_to_delay_insert = 1");
     insert(1);
     assertThat(refreshedInterval()).isPositive();

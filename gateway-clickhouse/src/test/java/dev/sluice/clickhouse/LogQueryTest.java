@@ -32,8 +32,8 @@ final class LogQueryTest {
   @BeforeAll
   static void fill() throws Exception {
     TestDatabase.dropAllTables();
-    try (var store = new ClickHouseLogStore(TestDatabase.settings())) {
-      store.migrate();
+    try (var database = new ClickHouseDatabase(TestDatabase.settings())) {
+      database.migrate();
     }
     // Three days with two logs per second, in one part each.
     TestDatabase.execute(

@@ -143,8 +143,9 @@ final class SchemaMigratorTest {
               .<Callable<StoreResult>>mapToObj(
                   i ->
                       () -> {
-                        try (var store = new ClickHouseLogStore(TestDatabase.settings())) {
-                          store.migrate();
+                        try (var database = new ClickHouseDatabase(TestDatabase.settings())) {
+                          var store = new ClickHouseLogWriter(database);
+                          database.migrate();
                           return store.store("from " + i, LogBatches.list(1, 10));
                         }
                       })
@@ -165,11 +166,12 @@ final class SchemaMigratorTest {
         "INSERT INTO otel_logs (Timestamp, ServiceName, Body, ResourceAttributes)"
             + " VALUES ('2026-01-15 08:00:00.5', 'old', 'before', {'k8s.pod.name': 'p'})");
 
-    try (var store = new ClickHouseLogStore(TestDatabase.settings())) {
-      store.migrate();
+    try (var database = new ClickHouseDatabase(TestDatabase.settings())) {
+      var store = new ClickHouseLogWriter(database);
+      database.migrate();
       assertThat(store.store("t", LogBatches.list(1, 10))).isEqualTo(new StoreResult.Stored());
       var old =
-          store
+          new ClickHouseLogReader(database)
               .read(new Query(LogFilter.of("default").service("old").build(), 10, null))
               .logs()
               .getFirst();
@@ -188,7 +190,7 @@ final class SchemaMigratorTest {
 
   @Test
   void migrate_collectorIndexes_materializesAndIndexesLikeTheCollector() throws Exception {
-    migrate(TestDatabase.settings().withIndexes(Indexes.COLLECTOR));
+    migrate(TestDatabase.settings(Indexes.COLLECTOR));
 
     assertThat(
             TestDatabase.query(
@@ -220,13 +222,13 @@ final class SchemaMigratorTest {
 
   @Test
   void migrate_retentionSetChangedAndRemoved_becomesTheTablesTtl() throws Exception {
-    migrate(TestDatabase.settings().withRetention(Duration.ofDays(3)));
+    migrate(TestDatabase.settings(Duration.ofDays(3), null));
     assertThat(engine()).contains("TTL toDateTime(ReceivedTimestamp) + toIntervalSecond(259200)");
     assertThat(engine("log_texts")).contains("TTL toDateTime(LastSeen) + toIntervalSecond(432000)");
     assertThat(engine("log_template_newest"))
         .contains("TTL toDateTime(WrittenAt) + toIntervalSecond(259200)");
 
-    migrate(TestDatabase.settings().withRetention(Duration.ofHours(1)));
+    migrate(TestDatabase.settings(Duration.ofHours(1), null));
     assertThat(engine()).contains("TTL toDateTime(ReceivedTimestamp) + toIntervalSecond(3600)");
     assertThat(engine("log_texts")).contains("TTL toDateTime(LastSeen) + toIntervalSecond(176400)");
     assertThat(engine("log_template_newest"))
@@ -253,7 +255,7 @@ final class SchemaMigratorTest {
   /** Texts that were last seen before the retention expire; texts that were seen since stay. */
   @Test
   void migrate_retention_expiresUnreferencedTexts() throws Exception {
-    migrate(TestDatabase.settings().withRetention(Duration.ofDays(30)));
+    migrate(TestDatabase.settings(Duration.ofDays(30), null));
     TestDatabase.execute(
         """
         INSERT INTO log_texts (Tenant, Kind, TextId, Text, FirstSeen, LastSeen) VALUES
@@ -285,8 +287,8 @@ final class SchemaMigratorTest {
   }
 
   private static void migrate(ClickHouseSettings settings) throws InterruptedException {
-    try (var store = new ClickHouseLogStore(settings)) {
-      store.migrate();
+    try (var database = new ClickHouseDatabase(settings)) {
+      database.migrate();
     }
   }
 }

@@ -14,17 +14,17 @@ final class TemplateCountsTableTest {
   private static final String OTHER = "f96b697d-7cb7-938d-525a-2f31aaf161d0";
   private static final String NONE = "00000000-0000-0000-0000-000000000000";
 
-  private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
+  private final ClickHouseDatabase database = new ClickHouseDatabase(TestDatabase.settings());
 
   @BeforeEach
   void empty() throws InterruptedException {
     TestDatabase.dropAllTables();
-    store.migrate();
+    database.migrate();
   }
 
   @AfterEach
   void close() {
-    store.close();
+    database.close();
   }
 
   @Test
@@ -109,7 +109,7 @@ final class TemplateCountsTableTest {
     TestDatabase.execute(
         "ALTER TABLE sluice_migrations DELETE WHERE Version > 6 SETTINGS mutations_sync = 1");
     insert("('2026-01-15 08:00:00', 'a', 's', 9, '%s')".formatted(ONE));
-    try (var another = new ClickHouseLogStore(TestDatabase.settings())) {
+    try (var another = new ClickHouseDatabase(TestDatabase.settings())) {
       another.migrate();
     }
     insert("('2026-01-15 08:00:01', 'a', 's', 9, '%s')".formatted(ONE));
@@ -145,7 +145,7 @@ final class TemplateCountsTableTest {
   @Test
   void insert_afterTheLogsTableWasRecreated_isCounted() throws Exception {
     TestDatabase.execute("DROP TABLE otel_logs SYNC");
-    try (var another = new ClickHouseLogStore(TestDatabase.settings())) {
+    try (var another = new ClickHouseDatabase(TestDatabase.settings())) {
       another.migrate();
     }
 

@@ -2,20 +2,70 @@ package dev.sluice.clickhouse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.clickhouse.ClickHouseSettings.Indexes;
 import dev.sluice.testkit.SharedEngines;
+import java.time.Duration;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Direct access to the ClickHouse of this JVM. Tests run sequentially, and each starts without
  * tables.
  */
 final class TestDatabase {
+  private static final int MAX_INSERT_BYTES = 256 << 20;
   private static final ClickHouseClient CLIENT = new ClickHouseClient(settings());
 
   private TestDatabase() {}
 
   static ClickHouseSettings settings() {
-    return ClickHouseSettings.of(SharedEngines.clickHouse().url(), "sluice", "sluice");
+    return settings(url());
+  }
+
+  static ClickHouseSettings settings(String url) {
+    return settings(url, "sluice", MAX_INSERT_BYTES, Indexes.BODY, null, null);
+  }
+
+  static ClickHouseSettings settings(String url, String password) {
+    return settings(url, password, MAX_INSERT_BYTES, Indexes.BODY, null, null);
+  }
+
+  static ClickHouseSettings settings(int maxInsertBytes) {
+    return settings(url(), "sluice", maxInsertBytes, Indexes.BODY, null, null);
+  }
+
+  static ClickHouseSettings settings(Indexes indexes) {
+    return settings(url(), "sluice", MAX_INSERT_BYTES, indexes, null, null);
+  }
+
+  static ClickHouseSettings settings(
+      @Nullable Duration retention, @Nullable Duration deadLetterRetention) {
+    return settings(
+        url(), "sluice", MAX_INSERT_BYTES, Indexes.BODY, retention, deadLetterRetention);
+  }
+
+  private static ClickHouseSettings settings(
+      String url,
+      String password,
+      int maxInsertBytes,
+      Indexes indexes,
+      @Nullable Duration retention,
+      @Nullable Duration deadLetterRetention) {
+    return new ClickHouseSettings(
+        url,
+        "sluice",
+        password,
+        "default",
+        Duration.ofSeconds(60),
+        Duration.ofSeconds(30),
+        maxInsertBytes,
+        indexes,
+        retention,
+        deadLetterRetention);
+  }
+
+  private static String url() {
+    return SharedEngines.clickHouse().url();
   }
 
   static void dropAllTables() {

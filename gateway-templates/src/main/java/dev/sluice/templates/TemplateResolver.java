@@ -1,8 +1,6 @@
 package dev.sluice.templates;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.otlp.OtlpRecord;
-import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.WriteResult;
 import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
 import dev.sluice.templates.dictionary.Dictionary.EntryKind;
@@ -18,11 +16,12 @@ import java.util.UUID;
 
 /**
  * Resolves the templates of messages for one delivery worker: masks each message, looks up the
- * masked form in the worker's cache, and mines masked forms that are not cached.
+ * masked form in the worker's cache, and mines masked forms that are not cached. The id of a
+ * template is that of the most recent lookup of the {@link WorkerDictionaryCache}.
  *
  * <p>Confined to one thread. A message whose masked form is cached allocates nothing.
  */
-public final class TemplateResolver implements LogEnricher {
+public final class TemplateResolver {
 
   /**
    * The maximum number of messages of one service, between two flushes, that are mined and end in
@@ -67,7 +66,11 @@ public final class TemplateResolver implements LogEnricher {
     this.namespace = dictionaryCache.namespace(EntryKind.TEMPLATE, tenant, service, 0, 0);
   }
 
-  @Override
+  /**
+   * Begins a batch; the following calls are about its records.
+   *
+   * @throws RuntimeException when the dictionary must be queried first and does not respond
+   */
   public void beginBatch(LogBatch batch) throws InterruptedException {
     tenant = batch.tenant();
     receivedNanos = batch.receivedNanos();
@@ -76,7 +79,12 @@ public final class TemplateResolver implements LogEnricher {
     beginService(service, 0, 0);
   }
 
-  @Override
+  /**
+   * Begins the logs of a service; the following calls are about them.
+   *
+   * @param bytes the array with the service name in UTF-8
+   * @param length the length of the name; 0 when the service is unknown
+   */
   public void beginService(byte[] bytes, int offset, int length) {
     if (service.length < length + Integer.BYTES) {
       service = new byte[2 * length + Integer.BYTES];
@@ -88,18 +96,12 @@ public final class TemplateResolver implements LogEnricher {
         dictionaryCache.namespace(EntryKind.TEMPLATE, tenant, service, 0, length + Integer.BYTES);
   }
 
-  /** Does nothing; this enricher does not resolve resources. */
-  @Override
-  public void resolveResource(OtlpRecord.Resource resource, byte[] bytes) {}
-
-  /** Returns false; this enricher does not resolve texts. */
-  @Override
-  public boolean resolveText(byte[] bytes, int offset, int length) {
-    return false;
-  }
-
-  @Override
-  public void resolveTemplate(byte[] bytes, int offset, int length) {
+  /**
+   * Resolves the template of a message.
+   *
+   * @param bytes the array with the message in UTF-8
+   */
+  public void resolve(byte[] bytes, int offset, int length) {
     masker.apply(bytes, offset, length);
     if (!dictionaryCache.find(namespace, masker.bytes(), 0, masker.length())) {
       mine();
@@ -134,23 +136,10 @@ public final class TemplateResolver implements LogEnricher {
     }
   }
 
-  @Override
-  public long idHigh() {
-    return dictionaryCache.idHigh();
-  }
-
-  @Override
-  public long idLow() {
-    return dictionaryCache.idLow();
-  }
-
   /**
-   * {@inheritDoc}
-   *
-   * <p>Writes all pending rows of the tenants with mined messages, including the links of templates
-   * that were merged, whichever worker mined them.
+   * Writes all pending entries of the cache, and all pending rows of the tenants with mined
+   * messages, including the links of templates that were merged, whichever worker mined them.
    */
-  @Override
   public WriteResult flush() throws InterruptedException {
     var rows = new HashMap<String, List<TemplateRow>>();
     try {

@@ -4,7 +4,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.RecordIds;
 import dev.sluice.core.port.LogEnricher;
+import dev.sluice.core.port.LogStore;
 import dev.sluice.core.port.LogStore.DeliverySlice;
 import dev.sluice.core.port.LogStore.StoreResult;
 import dev.sluice.core.port.WriteResult;
@@ -15,11 +17,11 @@ import dev.sluice.query.port.LogReader.LogPage;
 import dev.sluice.query.port.LogReader.Position;
 import dev.sluice.query.port.LogReader.StoredLog;
 import dev.sluice.query.read.LongTextResolvingReader;
+import dev.sluice.templates.DictionaryEncoder;
 import dev.sluice.templates.dictionary.ContentId;
 import dev.sluice.templates.dictionary.Dictionary;
 import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
 import dev.sluice.templates.dictionary.Dictionary.EntryKind;
-import dev.sluice.templates.dictionary.DictionaryEncoder;
 import dev.sluice.templates.dictionary.SharedDictionaryCache;
 import dev.sluice.templates.dictionary.TextReference;
 import io.opentelemetry.proto.logs.v1.LogRecord;
@@ -62,9 +64,7 @@ public abstract class DictionaryEncoderContract extends LogContract {
 
   private static LogEnricher enricher(SharedDictionaryCache cache, int longText) {
     return new DictionaryEncoder(
-        LogEnricher.NONE,
-        cache.newWorkerCache(),
-        new DictionaryEncoder.EncoderSettings(longText, true));
+        null, cache.newWorkerCache(), new DictionaryEncoder.EncoderSettings(longText, true));
   }
 
   private LogReader resolvingReader() {
@@ -72,7 +72,22 @@ public abstract class DictionaryEncoderContract extends LogContract {
   }
 
   private void store(LogEnricher enricher, LogBatch... batches) throws InterruptedException {
-    assertThat(store().store(slice(batches), enricher)).isEqualTo(new StoreResult.Stored());
+    assertThat(store(enricher, slice(batches))).isEqualTo(new StoreResult.Stored());
+  }
+
+  private StoreResult store(LogEnricher enricher, DeliverySlice slice) throws InterruptedException {
+    return enrichAndStore(store(), enricher, slice);
+  }
+
+  /** Enriches the delivery of a slice and stores the slice, as a delivery worker does. */
+  public static StoreResult enrichAndStore(
+      LogStore store, LogEnricher enricher, DeliverySlice slice) throws InterruptedException {
+    var ids = new RecordIds();
+    return switch (enricher.enrich(slice.batches(), ids)) {
+      case WriteResult.Written() -> store.store(slice, ids);
+      case WriteResult.Retryable(var reason) -> new StoreResult.Retryable(reason);
+      case WriteResult.SchemaMismatch(var reason) -> new StoreResult.SchemaMismatch(reason);
+    };
   }
 
   private static DeliverySlice slice(LogBatch... batches) {
@@ -140,7 +155,7 @@ public abstract class DictionaryEncoderContract extends LogContract {
 
     store(logEnricher, batch);
     // a retry of the same delivery, as after a failure
-    assertThat(store().store(new DeliverySlice(token(), List.of(batch), 0, 20, true), logEnricher))
+    assertThat(store(logEnricher, new DeliverySlice(token(), List.of(batch), 0, 20, true)))
         .isEqualTo(new StoreResult.Stored());
 
     assertThat(storedTexts()).containsExactly(texts);
@@ -158,8 +173,7 @@ public abstract class DictionaryEncoderContract extends LogContract {
 
     failing.reason = "not now";
     for (int i = 0; i < 3; i++) {
-      assertThat(store().store(slice(batch), logEnricher))
-          .isInstanceOf(StoreResult.Retryable.class);
+      assertThat(store(logEnricher, slice(batch))).isInstanceOf(StoreResult.Retryable.class);
     }
     assertThat(storedTexts()).isEmpty();
     assertThat(entries(STACK_TRACE)).isEmpty();
@@ -218,7 +232,7 @@ public abstract class DictionaryEncoderContract extends LogContract {
       var tasks =
           IntStream.range(0, 4)
               .<Callable<StoreResult>>mapToObj(
-                  _ -> () -> store().store(slice(batchRepeating(50, STACK_TRACE)), enricher(cache)))
+                  _ -> () -> store(enricher(cache), slice(batchRepeating(50, STACK_TRACE))))
               .toList();
       for (var outcome : threads.invokeAll(tasks)) {
         assertThat(outcome.get()).isEqualTo(new StoreResult.Stored());
@@ -317,6 +331,75 @@ public abstract class DictionaryEncoderContract extends LogContract {
     assertThat(storedTexts()).filteredOn((text + "y")::equals).hasSize(1);
   }
 
+  // ---- enriched deliveries
+
+  @Test
+  void store_slicesOfAnEnrichedDelivery_haveTheIdsOfTheirRecords() throws Exception {
+    var batches =
+        List.of(
+            batchRepeating(3, STACK_TRACE),
+            LogBatches.of(
+                request(
+                    Resource.newBuilder().addAttributes(pair("service.name", string("b"))).build(),
+                    List.of(logWithText(3, STACK_TRACE), logWithText(4, "short")))),
+            batchOf(logWithText(5, STACK_TRACE)));
+    var ids = new RecordIds();
+    var written = new FailingDictionary(dictionary());
+    var logEnricher =
+        enricher(
+            new SharedDictionaryCache(new SharedDictionaryCache.CacheSettings(64, 64), written));
+    assertThat(logEnricher.enrich(batches, ids)).isEqualTo(new WriteResult.Written());
+    assertThat(written.writes).isOne();
+
+    // a bisection, of which one slice is retried, in an order that no walk has
+    for (var range :
+        List.of(new int[] {4, 6}, new int[] {1, 4}, new int[] {1, 4}, new int[] {0, 1})) {
+      assertThat(
+              store()
+                  .store(
+                      new DeliverySlice(
+                          "slice " + range[0], batches, range[0], range[1], range[0] > 0),
+                      ids))
+          .isEqualTo(new StoreResult.Stored());
+    }
+
+    var reference = TextReference.of(STACK_TRACE);
+    assertThat(storedTexts())
+        .containsExactly(STACK_TRACE, reference, reference, reference, "short", reference);
+    assertThat(read(query()))
+        .extracting(log -> log.resourceId() != null)
+        .containsExactly(false, false, false, true, true, false);
+    assertThat(written.writes).isOne();
+  }
+
+  @Test
+  void enrich_corruptBatch_hasNoIdsAndTheOthersHaveTheirs() throws Exception {
+    var corrupt = LogBatches.of(2);
+    var batches =
+        List.of(
+            batchRepeating(2, STACK_TRACE),
+            new LogBatch(
+                corrupt.appendId(),
+                corrupt.tenant(),
+                corrupt.receivedNanos(),
+                corrupt.firstId(),
+                2,
+                corrupt.expandedBytes(),
+                new byte[] {10, 100, 1}),
+            batchOf(logWithText(2, STACK_TRACE)));
+    var ids = new RecordIds();
+
+    assertThat(enricher(cache()).enrich(batches, ids)).isEqualTo(new WriteResult.Written());
+
+    assertThat(store().store(new DeliverySlice(token(), batches, 0, 5, false), ids))
+        .isInstanceOfSatisfying(
+            StoreResult.Corrupt.class,
+            result -> assertThat(result.appendId()).isEqualTo(corrupt.appendId()));
+    assertThat(store().store(new DeliverySlice(token(), batches, 4, 5, true), ids))
+        .isEqualTo(new StoreResult.Stored());
+    assertThat(storedTexts()).containsExactly(TextReference.of(STACK_TRACE));
+  }
+
   // ---- resources
 
   @Test
@@ -360,7 +443,7 @@ public abstract class DictionaryEncoderContract extends LogContract {
   void store_resourcesDisabled_haveNoId() throws Exception {
     var off =
         new DictionaryEncoder(
-            LogEnricher.NONE,
+            null,
             cache().newWorkerCache(),
             new DictionaryEncoder.EncoderSettings(LONG_TEXT_THRESHOLD, false));
 
@@ -497,10 +580,11 @@ public abstract class DictionaryEncoderContract extends LogContract {
     return read(from, query).stream().map(log -> (int) (BASE_NANOS - log.timeNanos())).toList();
   }
 
-  /** A dictionary that fails while {@code reason} is set. */
+  /** A dictionary that counts its writes, and fails while {@code reason} is set. */
   private static final class FailingDictionary implements Dictionary {
     private final Dictionary dictionary;
     private @Nullable String reason;
+    private int writes;
 
     FailingDictionary(Dictionary dictionary) {
       this.dictionary = dictionary;
@@ -508,6 +592,7 @@ public abstract class DictionaryEncoderContract extends LogContract {
 
     @Override
     public WriteResult write(List<DictionaryEntry> entries) throws InterruptedException {
+      writes++;
       return reason == null ? dictionary.write(entries) : new WriteResult.Retryable(reason);
     }
 

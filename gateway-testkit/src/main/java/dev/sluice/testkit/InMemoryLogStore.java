@@ -5,18 +5,19 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
+import dev.sluice.core.domain.RecordIds;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.otlp.AnyValue;
 import dev.sluice.core.otlp.AnyValueFormatter;
 import dev.sluice.core.otlp.Attributes;
+import dev.sluice.core.otlp.BatchWalker;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpRecord;
 import dev.sluice.core.otlp.OtlpRecordVisitor;
 import dev.sluice.core.otlp.OtlpWalker;
-import dev.sluice.core.port.LogEnricher;
+import dev.sluice.core.otlp.UnstorableBatchException;
 import dev.sluice.core.port.LogStore;
-import dev.sluice.core.port.WriteResult;
 import dev.sluice.query.filter.LogFilter;
 import dev.sluice.query.port.LogReader;
 import dev.sluice.templates.dictionary.TextReference;
@@ -61,7 +62,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   private record Row(LogBatch batch, int ordinal, StoredLog log) {}
 
   private final List<Row> rows = new ArrayList<>();
-  private final Set<LogId> ids = new HashSet<>();
+  private final Set<LogId> storedIds = new HashSet<>();
   private final Set<String> tokens = new HashSet<>();
   private @Nullable StoreResult forcedOutcome;
 
@@ -85,8 +86,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   }
 
   @Override
-  public synchronized StoreResult store(DeliverySlice slice, LogEnricher enricher)
-      throws InterruptedException {
+  public synchronized StoreResult store(DeliverySlice slice, RecordIds ids) {
     if (forcedOutcome != null) {
       return forcedOutcome;
     }
@@ -97,39 +97,23 @@ public final class InMemoryLogStore implements LogStore, LogReader {
       int end = Math.min(batch.records(), slice.to() - base);
       if (first < end) {
         try {
-          newRows.addAll(rows(batch, enricher).subList(first, end));
-        } catch (MalformedOtlpException | IllegalArgumentException | IllegalStateException e) {
-          return new StoreResult.Corrupt(batch.appendId(), String.valueOf(e.getMessage()));
+          var all = new ArrayList<Row>();
+          new BatchWalker().walk(batch, new RowBuilder(batch, ids, base, all));
+          newRows.addAll(all.subList(first, end));
+        } catch (UnstorableBatchException e) {
+          return new StoreResult.Corrupt(e.appendId(), e.reason());
         }
       }
       base += batch.records();
     }
-    if (enricher.flush() instanceof WriteResult.Retryable(var reason)) {
-      return new StoreResult.Retryable(reason);
-    }
     boolean known = !tokens.add(slice.token());
     for (var row : newRows) {
-      if (slice.redelivered() ? !ids.contains(row.log().id()) : !known) {
-        ids.add(row.log().id());
+      if (slice.redelivered() ? !storedIds.contains(row.log().id()) : !known) {
+        storedIds.add(row.log().id());
         rows.add(row);
       }
     }
     return new StoreResult.Stored();
-  }
-
-  private static List<Row> rows(LogBatch batch, LogEnricher enricher)
-      throws MalformedOtlpException, InterruptedException {
-    var rows = new ArrayList<Row>();
-    enricher.beginBatch(batch);
-    var otlp = batch.otlp();
-    new OtlpWalker(Limits.TRUSTED)
-        .walk(otlp, 0, otlp.length, new RowBuilder(batch, enricher, rows));
-    if (rows.size() != batch.records()) {
-      throw new IllegalArgumentException(
-          "the payload has %d records, the batch declares %d"
-              .formatted(rows.size(), batch.records()));
-    }
-    return rows;
   }
 
   @Override
@@ -238,20 +222,29 @@ public final class InMemoryLogStore implements LogStore, LogReader {
         .toList();
   }
 
-  /** Converts each record to a row. */
-  private record RowBuilder(LogBatch batch, LogEnricher enricher, List<Row> into)
-      implements OtlpRecordVisitor {
+  /**
+   * Converts each record to a row.
+   *
+   * @param base the index of the batch's first record in the delivery
+   */
+  private record RowBuilder(LogBatch batch, RecordIds ids, int base, List<Row> into)
+      implements BatchWalker.BatchVisitor {
     @Override
-    public void visitRejected(int ordinal, String field, String reason) {
-      throw new IllegalArgumentException("accepted at ingest, rejected now: " + reason);
+    public void visitRecord(int index, OtlpRecord log) {
+      int record = base + index;
+      var sent = row(log, batch.firstId().plus(index));
+      into.add(
+          new Row(
+              batch,
+              log.ordinal(),
+              sent.with(
+                  encodeTexts(record, log.attributes(), log.bytes(), sent.attributes()),
+                  id(ids.templateHigh(record), ids.templateLow(record)),
+                  id(ids.resourceHigh(record), ids.resourceLow(record)))));
     }
 
-    @Override
-    public void visitRecord(OtlpRecord log) {
-      var sent = enriched(row(log, batch.firstId().plus(log.ordinal())), log);
-      var stored =
-          sent.withAttributes(encodeTexts(log.attributes(), log.bytes(), sent.attributes()));
-      into.add(new Row(batch, log.ordinal(), stored));
+    private static @Nullable UUID id(long high, long low) {
+      return high == 0 && low == 0 ? null : new UUID(high, low);
     }
 
     private StoredLog row(OtlpRecord log, LogId id) {
@@ -285,25 +278,6 @@ public final class InMemoryLogStore implements LogStore, LogReader {
           null);
     }
 
-    /**
-     * Resolves the resource for each log; the result is the same as one resolution per resource.
-     */
-    private StoredLog enriched(StoredLog row, OtlpRecord log) {
-      var service = row.service().getBytes(UTF_8);
-      enricher.beginService(service, 0, service.length);
-      enricher.resolveResource(log.resource(), log.bytes());
-      var resourceId = enricherId();
-      var body = row.body().getBytes(UTF_8);
-      enricher.resolveTemplate(body, 0, body.length);
-      return row.with(row.attributes(), enricherId(), resourceId);
-    }
-
-    private @Nullable UUID enricherId() {
-      return enricher.idHigh() == 0 && enricher.idLow() == 0
-          ? null
-          : new UUID(enricher.idHigh(), enricher.idLow());
-    }
-
     private static Map<String, String> attributes(Attributes attributes, byte[] bytes) {
       var map = new LinkedHashMap<String, String>();
       for (int i = 0; i < attributes.size(); i++) {
@@ -316,7 +290,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
 
     /** Returns the attributes as they are stored: texts in the dictionary become references. */
     private Map<String, String> encodeTexts(
-        Attributes attributes, byte[] bytes, Map<String, String> sent) {
+        int record, Attributes attributes, byte[] bytes, Map<String, String> sent) {
       var stored = new LinkedHashMap<>(sent);
       for (int i = 0; i < attributes.size(); i++) {
         var value = attributes.value(i);
@@ -325,7 +299,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
           stored.compute(
               key,
               (_, text) ->
-                  enricher.resolveText(bytes, value.offset(), value.length())
+                  ids.findText(record, value.offset()) >= 0
                       ? TextReference.of(text)
                       : TextReference.escape(text));
         }

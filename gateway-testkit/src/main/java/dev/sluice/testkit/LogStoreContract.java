@@ -27,6 +27,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -286,7 +287,7 @@ public abstract class LogStoreContract extends LogContract {
 
   private static final class CorruptPayload implements LogBatch.Payload {
     @Override
-    public byte[] otlp() {
+    public byte[] otlp(IntFunction<byte[]> allocator) {
       throw new IllegalStateException("no LZ4 block");
     }
 

@@ -6,16 +6,17 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.WriteResult;
 import dev.sluice.templates.CustomMask;
 import dev.sluice.templates.MinerSettings;
 import dev.sluice.templates.TemplateRegistry;
+import dev.sluice.templates.TemplateResolver;
 import dev.sluice.templates.dictionary.ContentId;
 import dev.sluice.templates.dictionary.Dictionary;
 import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
 import dev.sluice.templates.dictionary.Dictionary.EntryKind;
 import dev.sluice.templates.dictionary.SharedDictionaryCache;
+import dev.sluice.templates.dictionary.WorkerDictionaryCache;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -43,15 +44,16 @@ final class TemplateRegistryTest {
   /** One gateway process: its template registry, its cache and one worker. */
   private static final class GatewayInstance {
     final TemplateRegistry registry;
-    final LogEnricher enricher;
+    final WorkerDictionaryCache cache;
+    final TemplateResolver resolver;
     long receivedNanos = NOON;
 
     GatewayInstance(Dictionary dictionary, MinerSettings settings) {
       registry = new TemplateRegistry(settings, dictionary);
-      enricher =
-          registry.newResolver(
-              new SharedDictionaryCache(SharedDictionaryCache.CacheSettings.DEFAULT, dictionary)
-                  .newWorkerCache());
+      cache =
+          new SharedDictionaryCache(SharedDictionaryCache.CacheSettings.DEFAULT, dictionary)
+              .newWorkerCache();
+      resolver = registry.newResolver(cache);
     }
 
     GatewayInstance(Dictionary dictionary) {
@@ -59,12 +61,12 @@ final class TemplateRegistryTest {
     }
 
     UUID identify(String tenant, String service, String message) throws InterruptedException {
-      enricher.beginBatch(batch(tenant, receivedNanos));
+      resolver.beginBatch(batch(tenant, receivedNanos));
       var name = service.getBytes(UTF_8);
-      enricher.beginService(name, 0, name.length);
+      resolver.beginService(name, 0, name.length);
       var bytes = message.getBytes(UTF_8);
-      enricher.resolveTemplate(bytes, 0, bytes.length);
-      return new UUID(enricher.idHigh(), enricher.idLow());
+      resolver.resolve(bytes, 0, bytes.length);
+      return new UUID(cache.idHigh(), cache.idLow());
     }
 
     UUID identify(String message) throws InterruptedException {
@@ -74,7 +76,7 @@ final class TemplateRegistryTest {
     /** Resolves and flushes the message as one delivery. */
     UUID deliver(String message) throws InterruptedException {
       var id = identify(message);
-      assertThat(enricher.flush()).isEqualTo(new WriteResult.Written());
+      assertThat(resolver.flush()).isEqualTo(new WriteResult.Written());
       return id;
     }
 
@@ -84,7 +86,7 @@ final class TemplateRegistryTest {
       for (var message : messages) {
         names.put(message, identify(message));
       }
-      assertThat(enricher.flush()).isEqualTo(new WriteResult.Written());
+      assertThat(resolver.flush()).isEqualTo(new WriteResult.Written());
       return names;
     }
   }
@@ -95,7 +97,7 @@ final class TemplateRegistryTest {
   }
 
   @Test
-  void resolveTemplate_messagesDifferingInValues_shareOne() throws Exception {
+  void resolve_messagesDifferingInValues_shareOne() throws Exception {
     var gateway = new GatewayInstance(dictionary);
 
     var one = gateway.identify("order 17 took 3 ms");
@@ -109,14 +111,14 @@ final class TemplateRegistryTest {
     var gateway = new GatewayInstance(dictionary);
     var id = gateway.identify("order 17 took 3 ms");
 
-    assertThat(gateway.enricher.flush()).isEqualTo(new WriteResult.Written());
+    assertThat(gateway.resolver.flush()).isEqualTo(new WriteResult.Written());
 
     assertThat(dictionary.entries())
         .containsExactly(
             new DictionaryEntry(
                 "acme", EntryKind.TEMPLATE, id, "order <*> took <*>", NOON, NOON, null));
     gateway.identify("order 18 took 4 ms");
-    gateway.enricher.flush();
+    gateway.resolver.flush();
     assertThat(dictionary.writes()).isEqualTo(1);
   }
 
@@ -125,12 +127,12 @@ final class TemplateRegistryTest {
     var gateway = new GatewayInstance(dictionary);
     gateway.identify("order 17 took 3 ms");
     dictionary.setOutcome(new WriteResult.Retryable("away"));
-    assertThat(gateway.enricher.flush()).isEqualTo(new WriteResult.Retryable("away"));
+    assertThat(gateway.resolver.flush()).isEqualTo(new WriteResult.Retryable("away"));
 
     dictionary.setOutcome(null);
     var id = gateway.identify("order 17 took 3 ms");
 
-    assertThat(gateway.enricher.flush()).isEqualTo(new WriteResult.Written());
+    assertThat(gateway.resolver.flush()).isEqualTo(new WriteResult.Written());
     assertThat(dictionary.find("acme", EntryKind.TEMPLATE, List.of(id))).hasSize(1);
   }
 
@@ -148,14 +150,14 @@ final class TemplateRegistryTest {
   }
 
   @Test
-  void resolveTemplate_ofAnotherTenant_isSeparate() throws Exception {
+  void resolve_ofAnotherTenant_isSeparate() throws Exception {
     var gateway = new GatewayInstance(dictionary);
     for (var user : List.of("ann", "bob", "eve")) {
       gateway.identify("acme", "shop", "login of user " + user);
     }
 
     gateway.identify("other", "shop", "login of user ann");
-    gateway.enricher.flush();
+    gateway.resolver.flush();
 
     assertThat(dictionary.entries())
         .filteredOn(entry -> entry.tenant().equals("other"))
@@ -164,11 +166,11 @@ final class TemplateRegistryTest {
   }
 
   @Test
-  void resolveTemplate_emptyMessage_hasATemplate() throws Exception {
+  void resolve_emptyMessage_hasATemplate() throws Exception {
     var gateway = new GatewayInstance(dictionary);
 
     var id = gateway.identify("");
-    gateway.enricher.flush();
+    gateway.resolver.flush();
 
     assertThat(id).isEqualTo(UUID.fromString("d41d8cd9-8f00-b204-e980-0998ecf8427e"));
     assertThat(text(id)).isEmpty();
@@ -288,7 +290,7 @@ final class TemplateRegistryTest {
       for (var gateway : gateways) {
         // otherwise a new gateway would not load the templates of the tenant
         gateway.identify("acme", "shop", "it is up");
-        gateway.enricher.flush();
+        gateway.resolver.flush();
         gateway.registry.sync();
       }
     }
@@ -297,7 +299,7 @@ final class TemplateRegistryTest {
   }
 
   @Test
-  void resolveTemplate_floodOfUniqueMessages_overflowsAndIsCounted() throws Exception {
+  void resolve_floodOfUniqueMessages_overflowsAndIsCounted() throws Exception {
     var gateway = new GatewayInstance(dictionary, new MinerSettings(50, 1 << 20));
     var known = gateway.deliver("it is up");
 
@@ -310,7 +312,7 @@ final class TemplateRegistryTest {
     assertThat(gateway.identify("it is up")).isEqualTo(known);
     assertThat(text(gateway.deliver("x"))).isEqualTo("<*>");
     gateway.identify("acme", "another", "it went down slowly");
-    gateway.enricher.flush();
+    gateway.resolver.flush();
     assertThat(dictionary.entries())
         .extracting(DictionaryEntry::text)
         .contains("it went down slowly");
@@ -318,7 +320,7 @@ final class TemplateRegistryTest {
 
   /** It has the text of the catch-all template, but it is not an overflow. */
   @Test
-  void resolveTemplate_messageThatIsOneValue_doesNotOverflow() throws Exception {
+  void resolve_messageThatIsOneValue_doesNotOverflow() throws Exception {
     var gateway = new GatewayInstance(dictionary);
 
     assertThat(text(gateway.deliver("4711"))).isEqualTo("<*>");
@@ -327,12 +329,12 @@ final class TemplateRegistryTest {
   }
 
   @Test
-  void resolveTemplate_overflowedButNotFlushed_isNotCounted() throws Exception {
+  void resolve_overflowedButNotFlushed_isNotCounted() throws Exception {
     var gateway = new GatewayInstance(dictionary, new MinerSettings(1, 1 << 20));
     gateway.deliver("it is up");
     gateway.identify("login of user ann");
     dictionary.setOutcome(new WriteResult.Retryable("away"));
-    gateway.enricher.flush();
+    gateway.resolver.flush();
 
     dictionary.setOutcome(null);
     gateway.deliver("login of user ann");
@@ -342,7 +344,7 @@ final class TemplateRegistryTest {
 
   /** On the next day every template is looked up again. */
   @Test
-  void resolveTemplate_knownYesterdayInAFlood_doesNotOverflow() throws Exception {
+  void resolve_knownYesterdayInAFlood_doesNotOverflow() throws Exception {
     var gateway = new GatewayInstance(dictionary, new MinerSettings(2, 1 << 20));
     gateway.deliver("it is up");
     var known = gateway.deliver("it went down slowly");
@@ -357,7 +359,7 @@ final class TemplateRegistryTest {
 
   /** The same message may have a template by then. */
   @Test
-  void resolveTemplate_overflowedBefore_isResolvedAgainInTheNextDelivery() throws Exception {
+  void resolve_overflowedBefore_isResolvedAgainInTheNextDelivery() throws Exception {
     var gateway = new GatewayInstance(dictionary, new MinerSettings(1, 1 << 20));
     gateway.deliver(List.of("it is up"));
     var overflowed = gateway.deliver("login of user ann");
@@ -379,7 +381,7 @@ final class TemplateRegistryTest {
         List.of(new CustomMask("color", "shop", Pattern.compile("violet"))));
     var masked = gateway.identify("acme", "shop", "basket of violet");
     var plain = gateway.identify("acme", "bank", "basket of violet");
-    gateway.enricher.flush();
+    gateway.resolver.flush();
 
     assertThat(text(masked)).isEqualTo("basket of <*>");
     assertThat(text(plain)).isEqualTo("basket of violet");

@@ -1,12 +1,13 @@
 package dev.sluice.api.config;
 
-import dev.sluice.clickhouse.ClickHouseLogStore;
+import dev.sluice.clickhouse.ClickHouseDatabase;
 import dev.sluice.core.delivery.Backoff;
 import dev.sluice.core.delivery.DeliveryWorker;
 import dev.sluice.core.port.DeadLetterStore;
 import dev.sluice.core.port.DeliveryMetrics;
 import dev.sluice.core.port.DeliveryMetrics.PauseReason;
 import dev.sluice.core.port.LogEnricher;
+import dev.sluice.core.port.LogStore;
 import dev.sluice.core.port.SpoolConsumer;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -31,7 +32,8 @@ final class DeliveryLifecycle implements SmartLifecycle {
   private static final Duration MIGRATION_TIMEOUT = Duration.ofSeconds(10);
 
   private final SpoolBackend spoolBackend;
-  private final ClickHouseLogStore store;
+  private final ClickHouseDatabase database;
+  private final LogStore store;
   private final DeadLetterStore deadLetterStore;
   private final Supplier<LogEnricher> enrichers;
   private final DeliveryMetrics metrics;
@@ -46,7 +48,8 @@ final class DeliveryLifecycle implements SmartLifecycle {
    */
   DeliveryLifecycle(
       SpoolBackend spoolBackend,
-      ClickHouseLogStore store,
+      ClickHouseDatabase database,
+      LogStore store,
       DeadLetterStore deadLetterStore,
       Supplier<LogEnricher> enrichers,
       DeliveryMetrics metrics,
@@ -54,6 +57,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
       DeliveryProperties settings,
       ShutdownDeadline deadline) {
     this.spoolBackend = spoolBackend;
+    this.database = database;
     this.store = store;
     this.deadLetterStore = deadLetterStore;
     this.enrichers = enrichers;
@@ -112,7 +116,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
             .start(
                 () -> {
                   try {
-                    store.migrate();
+                    database.migrate();
                   } catch (InterruptedException _) {
                     Thread.currentThread().interrupt();
                   } catch (RuntimeException e) {

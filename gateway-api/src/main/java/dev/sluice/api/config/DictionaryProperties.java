@@ -1,6 +1,6 @@
 package dev.sluice.api.config;
 
-import dev.sluice.templates.dictionary.DictionaryEncoder;
+import dev.sluice.templates.DictionaryEncoder;
 import dev.sluice.templates.dictionary.SharedDictionaryCache;
 import dev.sluice.templates.dictionary.TextReference;
 import org.springframework.boot.context.properties.ConfigurationProperties;

@@ -13,9 +13,11 @@ import dev.sluice.api.ops.LedgerGauges;
 import dev.sluice.api.ops.MicrometerMetrics;
 import dev.sluice.api.ops.SpoolHealth;
 import dev.sluice.api.ops.StoreHealth;
+import dev.sluice.clickhouse.ClickHouseDatabase;
 import dev.sluice.clickhouse.ClickHouseDeadLetterStore;
 import dev.sluice.clickhouse.ClickHouseDictionary;
-import dev.sluice.clickhouse.ClickHouseLogStore;
+import dev.sluice.clickhouse.ClickHouseLogReader;
+import dev.sluice.clickhouse.ClickHouseLogWriter;
 import dev.sluice.clickhouse.ClickHouseSettings;
 import dev.sluice.clickhouse.ClickHouseTemplateStats;
 import dev.sluice.core.delivery.DeadLetterReplayer;
@@ -38,9 +40,9 @@ import dev.sluice.query.read.LongTextResolvingReader;
 import dev.sluice.query.read.MergedTemplateReader;
 import dev.sluice.query.read.TemplateLinkCache;
 import dev.sluice.query.read.TemplateReport;
+import dev.sluice.templates.DictionaryEncoder;
 import dev.sluice.templates.TemplateRegistry;
 import dev.sluice.templates.dictionary.Dictionary;
-import dev.sluice.templates.dictionary.DictionaryEncoder;
 import dev.sluice.templates.dictionary.SharedDictionaryCache;
 import io.grpc.DecompressorRegistry;
 import io.grpc.netty.NettyServerBuilder;
@@ -86,9 +88,9 @@ class GatewayConfiguration {
   }
 
   @Bean(destroyMethod = "close")
-  ClickHouseLogStore store(
+  ClickHouseDatabase clickHouseDatabase(
       ManagedEngines engines, SluiceProperties sluice, ClickHouseProperties properties) {
-    return new ClickHouseLogStore(
+    return new ClickHouseDatabase(
         new ClickHouseSettings(
             engines.clickHouseUrl(),
             properties.user(),
@@ -103,13 +105,23 @@ class GatewayConfiguration {
   }
 
   @Bean
-  DeadLetterStore deadLetterStore(ClickHouseLogStore store) {
-    return new ClickHouseDeadLetterStore(store);
+  ClickHouseLogWriter logWriter(ClickHouseDatabase database, InstantSource clock) {
+    return new ClickHouseLogWriter(database, clock);
   }
 
   @Bean
-  TemplateStats templateStats(ClickHouseLogStore store) {
-    return new ClickHouseTemplateStats(store);
+  ClickHouseLogReader logReader(ClickHouseDatabase database) {
+    return new ClickHouseLogReader(database);
+  }
+
+  @Bean
+  DeadLetterStore deadLetterStore(ClickHouseDatabase database) {
+    return new ClickHouseDeadLetterStore(database);
+  }
+
+  @Bean
+  TemplateStats templateStats(ClickHouseDatabase database) {
+    return new ClickHouseTemplateStats(database);
   }
 
   @Bean
@@ -119,12 +131,12 @@ class GatewayConfiguration {
 
   @Bean
   ConcurrencyLimitedReader reader(
-      ClickHouseLogStore store,
+      ClickHouseLogReader logs,
       Dictionary dictionary,
       TemplateLinkCache links,
       ClickHouseProperties properties) {
     return new ConcurrencyLimitedReader(
-        new MergedTemplateReader(new LongTextResolvingReader(store, dictionary), links),
+        new MergedTemplateReader(new LongTextResolvingReader(logs, dictionary), links),
         properties.maxConcurrentQueries(),
         QUERY_QUEUE_TIMEOUT);
   }
@@ -266,8 +278,8 @@ class GatewayConfiguration {
   }
 
   @Bean
-  Dictionary dictionary(ClickHouseLogStore store) {
-    return new ClickHouseDictionary(store);
+  Dictionary dictionary(ClickHouseDatabase database) {
+    return new ClickHouseDictionary(database);
   }
 
   @Bean
@@ -328,7 +340,8 @@ class GatewayConfiguration {
   @Conditional(DeliverRole.class)
   DeliveryLifecycle deliveryLifecycle(
       SpoolBackend spoolBackend,
-      ClickHouseLogStore store,
+      ClickHouseDatabase database,
+      ClickHouseLogWriter store,
       DeadLetterStore deadLetterStore,
       SharedDictionaryCache texts,
       TemplateRegistry templateRegistry,
@@ -343,18 +356,26 @@ class GatewayConfiguration {
         () -> {
           var lookup = texts.newWorkerCache();
           return new DictionaryEncoder(
-              properties.enabled() ? templateRegistry.newResolver(lookup) : LogEnricher.NONE,
+              properties.enabled() ? templateRegistry.newResolver(lookup) : null,
               lookup,
               encoderSettings);
         };
     return new DeliveryLifecycle(
-        spoolBackend, store, deadLetterStore, enrichers, metrics, clock, delivery, deadline);
+        spoolBackend,
+        database,
+        store,
+        deadLetterStore,
+        enrichers,
+        metrics,
+        clock,
+        delivery,
+        deadline);
   }
 
   @Bean
   Ledger ledger(
       SpoolBackend spoolBackend,
-      ClickHouseLogStore store,
+      ClickHouseLogWriter store,
       DeadLetterStore deadLetterStore,
       InstantSource clock,
       LedgerProperties properties,
@@ -442,8 +463,8 @@ class GatewayConfiguration {
   }
 
   @Bean
-  StoreHealth clickhouseHealthIndicator(ClickHouseLogStore store) {
-    return new StoreHealth(store::unavailableReason);
+  StoreHealth clickhouseHealthIndicator(ClickHouseDatabase database) {
+    return new StoreHealth(database::unavailableReason);
   }
 
   static final class IngestRole extends RoleCondition {

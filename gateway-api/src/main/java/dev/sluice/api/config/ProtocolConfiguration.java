@@ -17,7 +17,7 @@ import dev.sluice.api.protocol.json.JsonProtocol;
 import dev.sluice.api.protocol.legacy.LegacyProtocol;
 import dev.sluice.api.protocol.otlp.OtlpProtocol;
 import dev.sluice.api.protocol.protobuf.ProtobufProtocol;
-import dev.sluice.clickhouse.ClickHouseLogStore;
+import dev.sluice.clickhouse.ClickHouseDatabase;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.AdmissionController;
 import dev.sluice.core.ingest.IngestPipeline;
@@ -62,7 +62,7 @@ class ProtocolConfiguration {
       QueryDependencies queries,
       MemoryBudget budget,
       SpoolBackend spoolBackend,
-      ClickHouseLogStore store,
+      ClickHouseDatabase database,
       InstantSource clock,
       IngestProperties ingest) {
     var version = GatewayApplication.class.getPackage().getImplementationVersion();
@@ -75,7 +75,7 @@ class ProtocolConfiguration {
             queries,
             budget,
             spoolBackend.spool(),
-            store::unavailableReason,
+            database::unavailableReason,
             version == null ? "unknown" : version,
             clock));
   }

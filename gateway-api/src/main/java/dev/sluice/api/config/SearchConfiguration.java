@@ -1,7 +1,8 @@
 package dev.sluice.api.config;
 
 import dev.sluice.api.ops.MicrometerEmbeddingMetrics;
-import dev.sluice.clickhouse.ClickHouseLogStore;
+import dev.sluice.clickhouse.ClickHouseDatabase;
+import dev.sluice.clickhouse.ClickHouseLogReader;
 import dev.sluice.clickhouse.ClickHouseTemplateVectorStore;
 import dev.sluice.embeddings.OnnxEmbedder;
 import dev.sluice.embeddings.OpenAiEmbedder;
@@ -82,8 +83,8 @@ class SearchConfiguration {
   }
 
   @Bean
-  TemplateVectorStore templateVectorStore(ClickHouseLogStore store, Embedder embedder) {
-    return new ClickHouseTemplateVectorStore(store, embedder.model().dimension());
+  TemplateVectorStore templateVectorStore(ClickHouseDatabase database, Embedder embedder) {
+    return new ClickHouseTemplateVectorStore(database, embedder.model().dimension());
   }
 
   /** Platform threads: the operating system schedules them fairly among the other threads. */
@@ -99,7 +100,7 @@ class SearchConfiguration {
       TemplateStats templates,
       Dictionary dictionary,
       TemplateLinkCache links,
-      ClickHouseLogStore store,
+      ClickHouseLogReader logs,
       ConcurrencyLimitedReader reader,
       Embedder embedder,
       @Qualifier("scoringExecutor") ExecutorService scoringExecutor,
@@ -110,7 +111,7 @@ class SearchConfiguration {
         // cached links are enough: the templates of the result are as old as the cache
         reader.forReader(
             MergedTemplateReader.withCachedLinks(
-                new LongTextResolvingReader(store, dictionary), links)),
+                new LongTextResolvingReader(logs, dictionary), links)),
         embedder,
         new SemanticSearch.SearchResources(scoringExecutor, properties.cacheSize().toBytes()),
         System::nanoTime);

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.UUID;
+import java.util.function.IntFunction;
 import net.jpountz.lz4.LZ4Compressor;
 import net.jpountz.lz4.LZ4Exception;
 import net.jpountz.lz4.LZ4Factory;
@@ -117,8 +118,8 @@ public final class LogBatchCodec {
   private record Lz4Payload(byte[] encoded, int offset, int uncompressedBytes)
       implements LogBatch.Payload {
     @Override
-    public byte[] otlp() {
-      var otlp = new byte[uncompressedBytes];
+    public byte[] otlp(IntFunction<byte[]> allocator) {
+      var otlp = allocator.apply(uncompressedBytes);
       int written;
       try {
         written =

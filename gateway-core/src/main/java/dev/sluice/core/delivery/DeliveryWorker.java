@@ -2,6 +2,7 @@ package dev.sluice.core.delivery;
 
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.RecordIds;
 import dev.sluice.core.port.DeadLetterStore;
 import dev.sluice.core.port.DeliveryMetrics;
 import dev.sluice.core.port.DeliveryMetrics.PauseReason;
@@ -87,6 +88,11 @@ public final class DeliveryWorker implements AutoCloseable {
   private volatile @Nullable PauseState pauseState;
   private Duration minInsertInterval = Duration.ZERO;
   private Instant lastInsertStart = Instant.EPOCH;
+
+  private final RecordIds recordIds = new RecordIds();
+
+  /** The token of the delivery that {@link #recordIds} belong to; null for no delivery. */
+  private @Nullable String enrichedToken;
 
   /** The bisector of the most recent delivery; null unless the store rejected that delivery. */
   private @Nullable PoisonRecordBisector bisector;
@@ -185,7 +191,7 @@ public final class DeliveryWorker implements AutoCloseable {
     if (bisector != null && !bisector.matches(delivery)) {
       bisector = null; // another worker has acknowledged it, or it has other batches now
     }
-    switch (bisector == null ? storeWhole(delivery) : storeBisected(bisector, delivery)) {
+    switch (enrichAndStore(delivery)) {
       case StoreResult.Stored() ->
           ack(delivery, bisector == null ? List.of() : bisector.deadLetters(), start);
       case StoreResult.Retryable(var reason) -> pause(PauseReason.STORE, reason);
@@ -193,10 +199,41 @@ public final class DeliveryWorker implements AutoCloseable {
       case StoreResult.Corrupt(var appendId, var reason) -> {
         LOG.log(Level.ERROR, "corrupt batch skipped, it stays in the spool: {0}", reason);
         bisector = null;
+        enrichedToken = null;
         consumer.skip(appendId, reason);
       }
-      // storeWhole() and storeBisected() handle it
+      // enrichAndStore() handles it
       case StoreResult.Rejected(var reason, _) -> throw new IllegalStateException(reason);
+    }
+  }
+
+  /** Stores a delivery with its dictionary ids, which are resolved once for all attempts. */
+  private StoreResult enrichAndStore(Delivery delivery) throws InterruptedException {
+    if (!delivery.token().equals(enrichedToken)) {
+      switch (enrich(delivery)) {
+        case WriteResult.Written() -> {
+          if (!consumer.renewLease(delivery)) { // the dictionary may have responded slowly
+            return LEASE_LOST;
+          }
+          enrichedToken = delivery.token();
+        }
+        case WriteResult.Retryable(var reason) -> {
+          return new StoreResult.Retryable("dictionary not written: " + reason);
+        }
+        case WriteResult.SchemaMismatch(var reason) -> {
+          return new StoreResult.SchemaMismatch("dictionary not written: " + reason);
+        }
+      }
+    }
+    return bisector == null ? storeWhole(delivery) : storeBisected(bisector, delivery);
+  }
+
+  private WriteResult enrich(Delivery delivery) throws InterruptedException {
+    enrichedToken = null;
+    try {
+      return enricher.enrich(delivery.batches(), recordIds);
+    } catch (RuntimeException e) {
+      return new WriteResult.Retryable(e.toString());
     }
   }
 
@@ -231,7 +268,7 @@ public final class DeliveryWorker implements AutoCloseable {
 
   private StoreResult store(DeliverySlice slice) throws InterruptedException {
     try {
-      return store.store(slice, enricher);
+      return store.store(slice, recordIds);
     } catch (RuntimeException e) {
       return new StoreResult.Retryable(e.toString());
     }

@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import java.time.LocalDate;
 import java.util.UUID;
+import java.util.function.IntFunction;
 
 /**
  * Log records that are accepted together: the content of one spool entry.
@@ -37,11 +38,20 @@ public record LogBatch(
   /** The OTLP bytes of a batch, which may be held compressed in memory. Thread-safe. */
   public interface Payload {
     /**
-     * Returns the uncompressed OTLP bytes. A compressed payload is decompressed by every call.
+     * Returns the uncompressed OTLP bytes, from index 0 to {@link #uncompressedBytes}. A compressed
+     * payload is decompressed by every call, into an array of the allocator.
      *
+     * @param allocator returns an array of at least the given length
      * @throws IllegalStateException when the compressed bytes are corrupt
      */
-    byte[] otlp();
+    byte[] otlp(IntFunction<byte[]> allocator);
+
+    /**
+     * Returns exactly the uncompressed OTLP bytes; the array is new if the payload is compressed.
+     */
+    default byte[] otlp() {
+      return otlp(byte[]::new);
+    }
 
     /** Returns the uncompressed size in bytes. */
     int uncompressedBytes();
@@ -53,6 +63,11 @@ public record LogBatch(
   private record UncompressedPayload(byte[] otlp) implements Payload {
     UncompressedPayload {
       requireNonNull(otlp, "otlp");
+    }
+
+    @Override
+    public byte[] otlp(IntFunction<byte[]> allocator) {
+      return otlp;
     }
 
     @Override
@@ -99,7 +114,7 @@ public record LogBatch(
 
   /**
    * Returns the uncompressed bytes of {@link #payload}. Call it once per read: a compressed payload
-   * is decompressed by every call.
+   * is decompressed by every call, into a new array.
    */
   public byte[] otlp() {
     return payload.otlp();

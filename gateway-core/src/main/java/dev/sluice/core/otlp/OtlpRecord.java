@@ -1,5 +1,10 @@
 package dev.sluice.core.otlp;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
 /**
  * A view of one log record: its fields as ranges of the walked bytes. {@link OtlpWalker} refills
  * the view for each record; it is valid only until the visitor returns.
@@ -35,6 +40,8 @@ public final class OtlpRecord {
 
   /** The resource that the records of one {@code ResourceLogs} share. */
   public static final class Resource {
+    private static final byte[] SERVICE_NAME = "service.name".getBytes(UTF_8);
+
     final Attributes attributes = new Attributes();
     int schemaUrlOffset;
     int schemaUrlLength;
@@ -47,6 +54,28 @@ public final class OtlpRecord {
 
     public Attributes attributes() {
       return attributes;
+    }
+
+    /**
+     * Returns the value of the attribute {@code service.name}; null if there is none.
+     *
+     * @param bytes the array that the offsets of the resource refer to
+     */
+    public @Nullable AnyValue serviceName(byte[] bytes) {
+      for (int i = 0; i < attributes.size(); i++) {
+        int offset = attributes.keyOffset(i);
+        if (attributes.keyLength(i) == SERVICE_NAME.length
+            && Arrays.equals(
+                bytes,
+                offset,
+                offset + SERVICE_NAME.length,
+                SERVICE_NAME,
+                0,
+                SERVICE_NAME.length)) {
+          return attributes.value(i);
+        }
+      }
+      return null;
     }
 
     /**

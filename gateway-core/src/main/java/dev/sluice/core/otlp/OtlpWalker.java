@@ -30,6 +30,7 @@ public final class OtlpWalker {
   private static final byte[] NO_BYTES = {};
 
   private final Limits limits;
+  private final int minAttributeBytes;
   private final ProtobufInput in = new ProtobufInput();
   private final OtlpRecord log = new OtlpRecord();
   private final AnyValue scratch = new AnyValue();
@@ -47,7 +48,17 @@ public final class OtlpWalker {
   private String scopeReason = "";
 
   public OtlpWalker(Limits limits) {
+    this(limits, 0);
+  }
+
+  /**
+   * Creates a walker that skips small attributes of records, unread.
+   *
+   * @param minAttributeBytes the minimum encoded size of an attribute of a record, in bytes
+   */
+  OtlpWalker(Limits limits, int minAttributeBytes) {
     this.limits = limits;
+    this.minAttributeBytes = minAttributeBytes;
   }
 
   /** Returns the number of records in the last walk, including rejected records. */
@@ -255,8 +266,14 @@ public final class OtlpWalker {
           int close = in.readContentEnd(end);
           readAnyValue(close, l.body, limits.maxBodyBytes(), "body", 0);
         }
-        case OtlpFields.LOG_RECORD_ATTRIBUTES_TAG ->
-            readKeyValue(in.readContentEnd(end), l.attributes, "attributes");
+        case OtlpFields.LOG_RECORD_ATTRIBUTES_TAG -> {
+          int close = in.readContentEnd(end);
+          if (close - in.position >= minAttributeBytes) {
+            readKeyValue(close, l.attributes, "attributes");
+          } else {
+            in.position = close;
+          }
+        }
         case OtlpFields.LOG_RECORD_DROPPED_ATTRIBUTES_COUNT_TAG ->
             l.droppedAttributes = (int) in.readVarint(end);
         case OtlpFields.LOG_RECORD_FLAGS_TAG -> l.flags = in.readFixed32(end);

@@ -1,6 +1,7 @@
 package dev.sluice.core.port;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.RecordIds;
 import dev.sluice.core.port.SpoolConsumer.Delivery;
 import java.time.Duration;
 import java.time.LocalDate;
@@ -17,14 +18,14 @@ public interface LogStore {
    * ended, and then inserts only the missing records.
    *
    * @param slice the records
-   * @param enricher the source of the dictionary ids that the records carry; all entries of these
-   *     ids are written before any record
+   * @param ids the dictionary ids of all records of the delivery, whose entries are in the
+   *     dictionary; only read, so that the same ids serve a retry and every slice of the delivery
    */
-  StoreResult store(DeliverySlice slice, LogEnricher enricher) throws InterruptedException;
+  StoreResult store(DeliverySlice slice, RecordIds ids) throws InterruptedException;
 
   /** Stores the records of a slice without dictionary ids. */
   default StoreResult store(DeliverySlice slice) throws InterruptedException {
-    return store(slice, LogEnricher.NONE);
+    return store(slice, RecordIds.NONE);
   }
 
   /** Stores all records of batches for which there is no earlier attempt. */

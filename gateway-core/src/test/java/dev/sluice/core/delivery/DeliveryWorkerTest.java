@@ -7,6 +7,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
+import dev.sluice.core.domain.RecordIds;
 import dev.sluice.core.domain.ReplayId;
 import dev.sluice.core.port.DeliveryMetrics;
 import dev.sluice.core.port.DeliveryMetrics.PauseReason;
@@ -39,6 +40,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -57,6 +59,7 @@ class DeliveryWorkerTest {
   private final QueuedConsumer deliveries = new QueuedConsumer();
   private final ScriptedStore store = new ScriptedStore();
   private final RecordingDeadLetterStore deadLetters = new RecordingDeadLetterStore();
+  private final NumberingEnricher enricher = new NumberingEnricher();
   private final Backoff backoff =
       new Backoff(
           Duration.ofMillis(100),
@@ -69,7 +72,7 @@ class DeliveryWorkerTest {
           deliveries,
           store,
           deadLetters,
-          LogEnricher.NONE,
+          enricher,
           new RecordingMetrics(),
           new DeliveryWorker.WorkerSettings(backoff, this::sleep, () -> now, 3, 1));
 
@@ -155,6 +158,51 @@ class DeliveryWorkerTest {
 
     assertThat(nextEvents(5))
         .containsExactly("store 1-0", "retry STORE", "pause 100", "store 1-0", "ack 1-0");
+  }
+
+  @Test
+  void deliver_storeRetryable_storesAgainWithTheSameIds() throws Exception {
+    store.then(() -> new StoreResult.Retryable("busy"));
+    deliveries.offer("1-0", 1);
+    deliveries.offer("2-0", 1);
+
+    assertThat(nextEvents(8)).contains("ack 1-0", "ack 2-0");
+    assertThat(store.ids()).containsExactly(1L, 1L, 2L);
+  }
+
+  @Test
+  void deliver_bisection_storesAllSlicesWithTheSameIds() throws Exception {
+    store.reject(2);
+    store.then(null);
+    store.then(() -> new StoreResult.Retryable("busy"));
+    deliveries.offer("1-0", 3);
+
+    assertThat(nextEvents(10)).contains("ack 1-0");
+    assertThat(store.ids()).hasSizeGreaterThan(3).containsOnly(1L);
+  }
+
+  @Test
+  void deliver_dictionaryFails_storesNothingUntilTheIdsAreWritten() throws Exception {
+    enricher.then(() -> new WriteResult.Retryable("no connection"));
+    enricher.then(
+        () -> {
+          throw new IllegalStateException("dictionary not readable");
+        });
+    enricher.then(() -> new WriteResult.SchemaMismatch("no column Text"));
+    deliveries.offer("1-0", 1);
+
+    assertThat(nextEvents(9))
+        .containsExactly(
+            "retry STORE",
+            "pause 100",
+            "retry STORE",
+            "pause 200",
+            "retry SCHEMA",
+            "pause 400",
+            "store 1-0",
+            "ack 1-0",
+            "stored 1 logs 1 batches PT9S");
+    assertThat(store.ids()).containsExactly(4L);
   }
 
   @Test
@@ -260,16 +308,36 @@ class DeliveryWorkerTest {
   @Test
   void deliver_leaseLostBeforeTheDeadLetters_writesAndAcksNothing() throws Exception {
     store.reject(0);
-    deliveries.loseLease();
+    store.then(
+        () -> {
+          deliveries.loseLease();
+          return null;
+        });
     deliveries.offer("1-0", 1);
 
     assertThat(nextEvents(3)).containsExactly("store 1-0", "retry STORE", "pause 100");
   }
 
   @Test
+  void deliver_leaseLostDuringEnrichment_storesNothing() throws Exception {
+    enricher.then(
+        () -> {
+          deliveries.loseLease();
+          return new WriteResult.Written();
+        });
+    deliveries.offer("1-0", 1);
+
+    assertThat(nextEvents(2)).containsExactly("retry STORE", "pause 100");
+  }
+
+  @Test
   void deliver_leaseLostDuringBisection_isAbandoned() throws Exception {
     store.reject(0);
-    deliveries.loseLease();
+    store.then(
+        () -> {
+          deliveries.loseLease();
+          return null;
+        });
     deliveries.offer("1-0", 4);
 
     assertThat(nextEvents(3)).containsExactly("store 1-0", "retry STORE", "pause 100");
@@ -658,6 +726,25 @@ class DeliveryWorkerTest {
     }
   }
 
+  /** An enricher whose ids are the number of its call; it runs a script of results first. */
+  private static final class NumberingEnricher implements LogEnricher {
+    private final Queue<Supplier<WriteResult>> script = new ConcurrentLinkedQueue<>();
+    private int calls;
+
+    void then(Supplier<WriteResult> step) {
+      script.add(step);
+    }
+
+    @Override
+    public WriteResult enrich(List<LogBatch> batches, RecordIds into) {
+      calls++;
+      into.clear();
+      into.addRecord(0, 0, calls);
+      var step = script.poll();
+      return step == null ? new WriteResult.Written() : step.get();
+    }
+  }
+
   /** A store that runs a script of results, and then stores every record that is not rejected. */
   private final class ScriptedStore implements LogStore {
     interface Step {
@@ -666,6 +753,7 @@ class DeliveryWorkerTest {
 
     private final Set<Integer> rejected = ConcurrentHashMap.newKeySet();
     private final Queue<Integer> stored = new ConcurrentLinkedQueue<>();
+    private final Queue<Long> ids = new ConcurrentLinkedQueue<>();
     private volatile Duration minInsertInterval = Duration.ZERO;
     private volatile Duration preferredLinger = Duration.ZERO;
     private final Queue<Step> script = new ConcurrentLinkedQueue<>();
@@ -702,13 +790,19 @@ class DeliveryWorkerTest {
       preferredLinger = linger;
     }
 
+    /** Returns the template id of the first record in each call. */
+    List<Long> ids() {
+      return List.copyOf(ids);
+    }
+
     List<Integer> records() {
       return List.copyOf(stored);
     }
 
     @Override
-    public StoreResult store(DeliverySlice deliverySlice, LogEnricher logEnricher)
+    public StoreResult store(DeliverySlice deliverySlice, RecordIds recordIds)
         throws InterruptedException {
+      ids.add(recordIds.templateLow(0));
       recordEvent(
           "store " + deliverySlice.token() + (deliverySlice.redelivered() ? " redelivered" : ""));
       if (held) {

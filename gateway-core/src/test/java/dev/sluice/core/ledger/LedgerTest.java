@@ -3,8 +3,8 @@ package dev.sluice.core.ledger;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.RecordIds;
 import dev.sluice.core.port.DeadLetterStore.DeadLetterCounts;
-import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogStore;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.UnusedDeadLetterStore;
@@ -388,7 +388,7 @@ class LedgerTest {
     }
 
     @Override
-    public StoreResult store(DeliverySlice deliverySlice, LogEnricher logEnricher) {
+    public StoreResult store(DeliverySlice deliverySlice, RecordIds ids) {
       throw new UnsupportedOperationException();
     }
 

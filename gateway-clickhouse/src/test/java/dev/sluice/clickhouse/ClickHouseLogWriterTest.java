@@ -6,9 +6,10 @@ import dev.sluice.testkit.LogStoreContract;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
-class ClickHouseLogStoreTest extends LogStoreContract {
+class ClickHouseLogWriterTest extends LogStoreContract {
   private final ClickHouseSettings settings = settings();
-  private final ClickHouseLogStore store = new ClickHouseLogStore(settings);
+  private final ClickHouseDatabase database = new ClickHouseDatabase(settings);
+  private final ClickHouseLogWriter store = new ClickHouseLogWriter(database);
 
   ClickHouseSettings settings() {
     return TestDatabase.settings();
@@ -19,12 +20,12 @@ class ClickHouseLogStoreTest extends LogStoreContract {
     try (var http = new ClickHouseClient(settings)) {
       TestDatabase.dropAllTables(http);
     }
-    store.migrate();
+    database.migrate();
   }
 
   @AfterEach
   void close() {
-    store.close();
+    database.close();
   }
 
   @Override
@@ -34,6 +35,6 @@ class ClickHouseLogStoreTest extends LogStoreContract {
 
   @Override
   protected LogReader reader() {
-    return store;
+    return new ClickHouseLogReader(database);
   }
 }

@@ -5,9 +5,9 @@ import org.junit.jupiter.api.Tag;
 
 /** Runs the log store contract on a ClickHouse server in a container. */
 @Tag("container")
-final class ClickHouseLogStoreContainerTest extends ClickHouseLogStoreTest {
+final class ClickHouseLogWriterContainerTest extends ClickHouseLogWriterTest {
   @Override
   ClickHouseSettings settings() {
-    return ClickHouseSettings.of(Containers.clickHouseUrl(), "sluice", "sluice");
+    return TestDatabase.settings(Containers.clickHouseUrl());
   }
 }
