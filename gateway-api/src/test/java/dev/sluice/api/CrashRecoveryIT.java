@@ -93,7 +93,7 @@ class CrashRecoveryIT {
     await()
         .atMost(Duration.ofSeconds(10))
         .until(() -> children.stream().noneMatch(ProcessHandle::isAlive));
-    // no process delivers now: all stored rows were stored before the exit
+    // no process delivers from Redis now: all stored rows were stored before the exit
     start("--sluice.roles=ingest");
     assertThat(count("count()")).isEqualTo(Integer.toString(REQUESTS * LOGS));
   }

@@ -35,6 +35,7 @@ import tools.jackson.databind.json.JsonMapper;
  * until the JVM ends. Tests are isolated by their own service names.
  */
 public final class Gateway {
+  static final String FALLBACK_DATABASE = "fallback";
   private static final JsonMapper JSON = new JsonMapper();
   private static final AtomicInteger NAMES = new AtomicInteger();
   private static final AtomicInteger FOLDERS = new AtomicInteger();
@@ -87,6 +88,21 @@ public final class Gateway {
         SharedEngines.redis(),
         SharedEngines.clickHouse(),
         Stream.concat(own, Stream.of(settings)).toArray(String[]::new));
+  }
+
+  /**
+   * Starts a gateway with the role ingest, its own Redis and a write-ahead log as fallback, for
+   * tests that stop its Redis. It has its own database, because it counts in no other ledger.
+   */
+  static Gateway ingestOnlyWithFallback() {
+    var _ = shared().rows("CREATE DATABASE " + FALLBACK_DATABASE);
+    return new Gateway(
+        "redis-then-wal",
+        startRedis("fallback-redis"),
+        SharedEngines.clickHouse(),
+        "--sluice.roles=ingest",
+        "--sluice.instance=fallback",
+        "--sluice.clickhouse.database=" + FALLBACK_DATABASE);
   }
 
   /**
@@ -306,15 +322,7 @@ public final class Gateway {
 
   private static final class IsolatedHolder {
     static final Gateway GATEWAY =
-        new Gateway("redis", startRedis(), startClickHouse("alone-clickhouse"));
-
-    private static EmbeddedRedis startRedis() {
-      var redis =
-          EmbeddedRedis.start(
-              new EmbeddedRedis.RedisEngineSettings(folder("alone-redis"), 0, "256mb"));
-      Runtime.getRuntime().addShutdownHook(new Thread(redis::close));
-      return redis;
-    }
+        new Gateway("redis", startRedis("alone-redis"), startClickHouse("alone-clickhouse"));
   }
 
   private static final class WalOnlyHolder {
@@ -332,6 +340,13 @@ public final class Gateway {
         throw new UncheckedIOException(e);
       }
     }
+  }
+
+  private static EmbeddedRedis startRedis(String name) {
+    var redis =
+        EmbeddedRedis.start(new EmbeddedRedis.RedisEngineSettings(folder(name), 0, "256mb"));
+    Runtime.getRuntime().addShutdownHook(new Thread(redis::close));
+    return redis;
   }
 
   private static EmbeddedClickHouse startClickHouse(String name) {

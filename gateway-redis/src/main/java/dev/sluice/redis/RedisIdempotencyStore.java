@@ -12,6 +12,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,24 +41,43 @@ final class RedisIdempotencyStore {
   }
 
   CompletionStage<ClaimResult> claim(IdempotencyStore.IdempotencyKey key) {
-    byte[] digest = bytes(key.digest());
-    var shard = shardOf(digest);
     var claim = new Claim(key, UUID.randomUUID());
-    return sender
-        .<Long>send(
-            redis ->
-                Script.KEY_CLAIM.run(
-                    redis,
-                    new byte[][] {shard.keys(), shard.keyAges()},
+    return runKeyClaim(key.digest(), key.requestDigest(), claim.owner())
+        .thenApply(state -> toClaimResult(state, claim))
+        .exceptionally(this::unavailable);
+  }
+
+  /** Marks a key as used by a request that another spool has accepted. */
+  CompletionStage<ClaimResult> complete(IdempotencyStore.UsedKey key) {
+    return runKeyClaim(
+            key.digest(),
+            key.requestDigest(),
+            UUID.randomUUID(),
+            number(key.usedAt().toEpochMilli()))
+        .<ClaimResult>thenApply(
+            state ->
+                state == 2 ? new ClaimResult.Completed() : new ClaimResult.IdempotencyKeyReused())
+        .exceptionally(this::unavailable);
+  }
+
+  private CompletableFuture<Long> runKeyClaim(
+      UUID keyDigest, UUID requestDigest, UUID owner, byte[]... usedAt) {
+    byte[] digest = bytes(keyDigest);
+    var shard = shardOf(digest);
+    var arguments =
+        Stream.concat(
+                Stream.of(
                     digest,
-                    bytes(key.requestDigest()),
-                    bytes(claim.owner()),
+                    bytes(requestDigest),
+                    bytes(owner),
                     number(IdempotencyStore.CLAIM_TTL.toMillis()),
                     number(settings.appendSettings().idempotencyRetention().toMillis()),
-                    number(settings.appendSettings().idempotencyKeys())))
-        .handle(
-            (state, failure) ->
-                failure == null ? toClaimResult(state, claim) : unavailable(failure));
+                    number(settings.appendSettings().idempotencyKeys())),
+                Stream.of(usedAt))
+            .toArray(byte[][]::new);
+    return sender.<Long>send(
+        redis ->
+            Script.KEY_CLAIM.run(redis, new byte[][] {shard.keys(), shard.keyAges()}, arguments));
   }
 
   private static ClaimResult toClaimResult(long state, Claim claim) {

@@ -7,6 +7,7 @@ import dev.sluice.core.codec.LogBatchCodec;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.ReplayId;
+import dev.sluice.core.port.AppendResolver;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
@@ -28,10 +29,12 @@ import java.time.InstantSource;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -62,12 +65,14 @@ import org.jspecify.annotations.Nullable;
  * </ul>
  *
  * <p>An append whose outcome is unknown is sent again unchanged, to the same shard, which
- * recognizes it by its append id. An append that Redis has rejected is not sent again.
+ * recognizes it by its append id. An append that Redis has rejected is not sent again. {@link
+ * #resolve} refuses an append id that Redis does not know.
  *
  * <p>The connection is opened at the first use, so that the application starts without Redis. The
  * spool is available again as soon as Redis is. Safe for use by many threads.
  */
-public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoCloseable {
+public final class RedisSpool
+    implements Spool, IdempotencyStore, AppendResolver, Backlog, AutoCloseable {
 
   /**
    * Settings of the spool.
@@ -219,6 +224,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   private static final byte[] APPENDED_FIELD = "appended".getBytes(UTF_8);
   private static final byte[] SETTLED_FIELD = "settled".getBytes(UTF_8);
   private static final byte[] STREAM_START = {'-'};
+  private static final byte[] REFUSED = "refused".getBytes(UTF_8);
 
   private static final Duration RETRY_AFTER_UNREACHABLE = Duration.ofSeconds(1);
   private static final Duration RETRY_AFTER_ERROR_REPLY = Duration.ofSeconds(5);
@@ -336,6 +342,51 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
             });
   }
 
+  /**
+   * {@inheritDoc}
+   *
+   * <p>Asks all shards, one after the other: the shard of an append under a claim depends on its
+   * key.
+   */
+  @Override
+  public CompletionStage<ResolveResult> resolve(UUID appendId) {
+    return resolve(RedisIdempotencyStore.bytes(appendId), 0);
+  }
+
+  private CompletableFuture<ResolveResult> resolve(byte[] appendId, int shardNumber) {
+    var shard = shards.get(shardNumber);
+    byte[][] redisKeys = {shard.stream(), shard.ledger(), shard.appends(), shard.appendEntries()};
+    return appendConnection
+        .send(
+            settings.commandTimeout(),
+            redis ->
+                Script.RESOLVE
+                    .<byte[]>run(redis, redisKeys, appendId)
+                    .thenCompose(reply -> awaitReplicas(redis, reply)))
+        .thenCompose(
+            reply -> {
+              if (reply == null) {
+                return CompletableFuture.completedFuture(new ResolveResult.Undecided());
+              }
+              if (!Arrays.equals(reply, REFUSED)) {
+                return CompletableFuture.completedFuture(
+                    new ResolveResult.Known(receipt(shard, reply)));
+              }
+              return shardNumber + 1 < shards.size()
+                  ? resolve(appendId, shardNumber + 1)
+                  : CompletableFuture.completedFuture(new ResolveResult.Refused());
+            });
+  }
+
+  private static Receipt receipt(ShardKeys shard, byte[] entryId) {
+    return new Receipt(shard.number(), StreamEntryId.of(entryId).toString());
+  }
+
+  @Override
+  public CompletionStage<ClaimResult> completeKey(UsedKey key) {
+    return idempotencyStore.complete(key);
+  }
+
   private CompletableFuture<byte @Nullable []> awaitReplicas(
       StatefulRedisConnection<byte[], byte[]> redis, byte @Nullable [] id) {
     int replicas = settings.appendSettings().replicas();
@@ -396,7 +447,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
 
   private AppendResult onAppended(ShardKeys shard, byte[] id) {
     rejectedForMemory = false;
-    return new AppendResult.Accepted(new Receipt(shard.number(), StreamEntryId.of(id).toString()));
+    return new AppendResult.Accepted(receipt(shard, id));
   }
 
   private AppendResult onAppendFailed(Throwable failure) {

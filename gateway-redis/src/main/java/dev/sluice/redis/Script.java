@@ -19,6 +19,7 @@ import java.util.concurrent.CompletableFuture;
  */
 enum Script {
   APPEND(ScriptOutputType.VALUE),
+  RESOLVE(ScriptOutputType.VALUE),
   CREATE_GROUP(ScriptOutputType.VALUE),
   READ(ScriptOutputType.MULTI),
   FETCH(ScriptOutputType.MULTI),

@@ -1,7 +1,8 @@
--- Claims an idempotency key.
+-- Claims an idempotency key, or marks it as used by a request that another spool has accepted.
 -- KEYS: idempotency keys, idempotency keys by age.
 -- ARGV: key, digest of the request, owner, milliseconds until the claim ends, milliseconds until a
--- used key is forgotten, maximum number of keys.
+-- used key is forgotten, maximum number of keys; then to mark the key: the time when it was used, in
+-- Unix milliseconds. The key is marked whatever claims it.
 -- Returns 1 granted, 2 used by the same request, 3 claimed by the same request, which is in
 -- progress, 4 used or claimed by another request.
 --
@@ -17,16 +18,16 @@ if value then
     if now < timestamp + ARGV[5] then
       return same and 2 or 4
     end
-  elseif now < timestamp and value:sub(18, 33) ~= ARGV[3] then
+  elseif not ARGV[7] and now < timestamp and value:sub(18, 33) ~= ARGV[3] then
     return same and 3 or 4
   end
 end
 
 -- HSET comes first: when memory is full, Redis rejects it as the first write of the script. The
 -- deletions below are allowed then, and would make the rest of the script pass.
-redis.call('HSET', KEYS[1], ARGV[1],
-  'c' .. ARGV[2] .. ARGV[3] .. string.format('%.0f', now + ARGV[4]))
-redis.call('ZADD', KEYS[2], now, ARGV[1])
+redis.call('HSET', KEYS[1], ARGV[1], (ARGV[7] and 't' or 'c') .. ARGV[2] .. ARGV[3]
+  .. (ARGV[7] or string.format('%.0f', now + ARGV[4])))
+redis.call('ZADD', KEYS[2], ARGV[7] or now, ARGV[1])
 
 -- Forgets up to four keys in each call, which is more than one call adds: keys whose retention has
 -- ended; without such keys, the oldest keys above the maximum number.
@@ -40,4 +41,4 @@ if #old > 0 then
   redis.call('HDEL', KEYS[1], unpack(old))
   redis.call('ZREM', KEYS[2], unpack(old))
 end
-return 1
+return ARGV[7] and 2 or 1

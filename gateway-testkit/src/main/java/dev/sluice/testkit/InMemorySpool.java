@@ -4,8 +4,10 @@ import static java.util.stream.Collectors.joining;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.ReplayId;
+import dev.sluice.core.port.AppendResolver;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.FallbackSpoolConsumer;
+import dev.sluice.core.port.DuplicateCheck;
+import dev.sluice.core.port.DuplicateCheck.DuplicateStatus;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.SpoolConsumer;
@@ -19,9 +21,12 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -39,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  * {@code lock}.
  */
 public final class InMemorySpool
-    implements Spool, IdempotencyStore, FallbackSpoolConsumer, Backlog {
+    implements Spool, IdempotencyStore, AppendResolver, SpoolConsumer, Backlog {
   /**
    * An appended batch.
    *
@@ -49,9 +54,6 @@ public final class InMemorySpool
    * @param possibleDuplicate whether another spool may have the batch too
    */
   private record Entry(long id, Instant appendedAt, LogBatch batch, boolean possibleDuplicate) {}
-
-  /** An idempotency key of one tenant. */
-  private record TenantKey(String tenant, String key) {}
 
   /**
    * The state of an idempotency key: its owner, and the expiry of its claim unless it is completed.
@@ -65,8 +67,10 @@ public final class InMemorySpool
   private final java.util.concurrent.locks.Condition notEmpty = lock.newCondition();
   private final Deque<Entry> pending = new ArrayDeque<>();
 
-  /** The entries that {@link #pollConfirmed} has skipped. */
-  private final Deque<Entry> unconfirmed = new ArrayDeque<>();
+  /** The possible duplicates on which the check has not decided. */
+  private final Deque<Entry> doubtful = new ArrayDeque<>();
+
+  private @Nullable DuplicateCheck duplicateCheck;
 
   private final List<Entry> skipped = new ArrayList<>();
   private List<Entry> inFlight = List.of();
@@ -74,15 +78,14 @@ public final class InMemorySpool
   private AppendResult.@Nullable Unavailable unavailable;
   private boolean redelivered;
 
-  /** Whether {@link #pollConfirmed} returned the current delivery. */
-  private boolean polledConfirmed;
-
   private long lastEntryId;
   private long ackedRecords;
   private final Map<UUID, Receipt> receipts = new HashMap<>();
   private final SortedMap<LocalDate, RecordCounts> acceptedByDay = new TreeMap<>();
-  private final Map<TenantKey, ClaimState> keys = new HashMap<>();
-  private final Map<UUID, IdempotencyKey> keysByAppendId = new HashMap<>();
+  private final Set<UUID> refused = new HashSet<>();
+
+  /** The states of the idempotency keys by digest, oldest first. */
+  private final Map<UUID, ClaimState> keys = new LinkedHashMap<>();
 
   /** Creates a spool without limits, with the system clock. */
   public InMemorySpool() {
@@ -112,6 +115,69 @@ public final class InMemorySpool
     }
   }
 
+  /** Sets the check of possible duplicates; without it they are delivered like other batches. */
+  public void setDuplicateCheck(DuplicateCheck check) {
+    lock.lock();
+    try {
+      duplicateCheck = check;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public CompletionStage<ResolveResult> resolve(UUID appendId) {
+    lock.lock();
+    try {
+      if (unavailable != null) {
+        return CompletableFuture.failedStage(new IllegalStateException(unavailable.reason()));
+      }
+      var receipt = receipts.get(appendId);
+      if (receipt != null) {
+        return CompletableFuture.completedStage(new ResolveResult.Known(receipt));
+      }
+      refused.add(appendId);
+      return CompletableFuture.completedStage(new ResolveResult.Refused());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public CompletionStage<ClaimResult> completeKey(UsedKey key) {
+    lock.lock();
+    try {
+      if (unavailable != null) {
+        return CompletableFuture.completedStage(
+            new ClaimResult.Unavailable(unavailable.retryAfter(), unavailable.reason()));
+      }
+      var state = keys.get(key.digest());
+      if (state != null && state.completed() && !state.request().equals(key.requestDigest())) {
+        return CompletableFuture.completedStage(new ClaimResult.IdempotencyKeyReused());
+      }
+      keys.put(
+          key.digest(), new ClaimState(UUID.randomUUID(), key.requestDigest(), key.usedAt(), true));
+      return CompletableFuture.completedStage(new ClaimResult.Completed());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public List<UsedKey> usedKeys() {
+    lock.lock();
+    try {
+      return keys.entrySet().stream()
+          .filter(key -> key.getValue().completed())
+          .map(
+              key ->
+                  new UsedKey(key.getKey(), key.getValue().request(), key.getValue().expiresAt()))
+          .toList();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   @Override
   public CompletionStage<AppendResult> append(LogBatch batch, AppendMode appendMode) {
     lock.lock();
@@ -127,6 +193,9 @@ public final class InMemorySpool
     var known = receipts.get(batch.appendId());
     if (known != null) {
       return new AppendResult.Accepted(known);
+    }
+    if (refused.contains(batch.appendId())) {
+      return new AppendResult.Unavailable(Duration.ofSeconds(1), "the append id is refused");
     }
     lastEntryId++;
     pending.add(
@@ -165,7 +234,7 @@ public final class InMemorySpool
   public Optional<ClaimResult> cachedResult(IdempotencyKey key) {
     lock.lock();
     try {
-      var claimState = keys.get(tenantKey(key));
+      var claimState = keys.get(key.digest());
       if (claimState == null || !claimState.completed()) {
         return Optional.empty();
       }
@@ -178,7 +247,7 @@ public final class InMemorySpool
   }
 
   private ClaimResult claimKey(IdempotencyKey key) {
-    var claimState = keys.get(tenantKey(key));
+    var claimState = keys.get(key.digest());
     if (claimState != null
         && (claimState.completed() || clock.instant().isBefore(claimState.expiresAt()))) {
       if (!claimState.request().equals(key.requestDigest())) {
@@ -188,13 +257,9 @@ public final class InMemorySpool
     }
     var claim = new Claim(key, UUID.randomUUID());
     keys.put(
-        tenantKey(key),
+        key.digest(),
         new ClaimState(claim.owner(), key.requestDigest(), clock.instant().plus(CLAIM_TTL), false));
     return new ClaimResult.Granted(claim);
-  }
-
-  private static TenantKey tenantKey(IdempotencyKey key) {
-    return new TenantKey(key.tenant(), key.key());
   }
 
   @Override
@@ -204,17 +269,16 @@ public final class InMemorySpool
       if (unavailable != null) {
         return CompletableFuture.completedStage(unavailable);
       }
-      var claimState = keys.get(tenantKey(claim.key()));
-      if (!receipts.containsKey(batch.appendId())) {
+      var claimState = keys.get(claim.key().digest());
+      if (!receipts.containsKey(batch.appendId()) && !refused.contains(batch.appendId())) {
         if (claimState == null
             || claimState.completed()
             || !claimState.owner().equals(claim.owner())) {
           return CompletableFuture.completedStage(new AppendResult.ClaimLost());
         }
         keys.put(
-            tenantKey(claim.key()),
+            claim.key().digest(),
             new ClaimState(claim.owner(), claimState.request(), claimState.expiresAt(), true));
-        keysByAppendId.put(batch.appendId(), claim.key());
       }
       return CompletableFuture.completedStage(accept(batch, appendMode));
     } finally {
@@ -226,11 +290,11 @@ public final class InMemorySpool
   public CompletionStage<Void> release(Claim claim) {
     lock.lock();
     try {
-      var claimState = keys.get(tenantKey(claim.key()));
+      var claimState = keys.get(claim.key().digest());
       if (claimState != null
           && !claimState.completed()
           && claimState.owner().equals(claim.owner())) {
-        keys.remove(tenantKey(claim.key()));
+        keys.remove(claim.key().digest());
       }
       return CompletableFuture.completedStage(null);
     } finally {
@@ -288,7 +352,7 @@ public final class InMemorySpool
   }
 
   private Stream<Entry> unackedEntries() {
-    return Stream.of(skipped, inFlight, unconfirmed, pending).flatMap(Collection::stream);
+    return Stream.of(skipped, inFlight, doubtful, pending).flatMap(Collection::stream);
   }
 
   @Override
@@ -306,69 +370,45 @@ public final class InMemorySpool
 
   @Override
   public Optional<Delivery> poll(Duration timeout, Duration linger) throws InterruptedException {
-    return poll(timeout, maxRecords, maxBytes);
-  }
-
-  @Override
-  public Optional<Delivery> pollForDrain(DeliveryLimits deliveryLimits)
-      throws InterruptedException {
-    return poll(Duration.ZERO, deliveryLimits.maxRecords(), deliveryLimits.maxBytes());
-  }
-
-  private Optional<Delivery> poll(Duration timeout, long recordLimit, long byteLimit)
-      throws InterruptedException {
     lock.lockInterruptibly();
     try {
-      polledConfirmed = false;
       if (!inFlight.isEmpty()) {
         redelivered = true;
         return Optional.of(createDelivery());
       }
-      boolean fromUnconfirmed = !unconfirmed.isEmpty();
-      if (!fromUnconfirmed && !awaitEntry(timeout)) {
-        return Optional.empty();
+      deferDoubtful();
+      inFlight = takeDecided();
+      redelivered = !inFlight.isEmpty();
+      if (inFlight.isEmpty() && awaitEntry(timeout)) {
+        deferDoubtful();
+        inFlight = take(pending, maxRecords, maxBytes);
+        redelivered = inFlight.stream().anyMatch(Entry::possibleDuplicate);
       }
-      inFlight = take(fromUnconfirmed ? unconfirmed : pending, recordLimit, byteLimit);
-      redelivered = fromUnconfirmed || inFlight.stream().anyMatch(Entry::possibleDuplicate);
-      return Optional.of(createDelivery());
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  @Override
-  public Optional<Delivery> pollConfirmed(Duration timeout, Duration linger)
-      throws InterruptedException {
-    lock.lockInterruptibly();
-    try {
-      redelivered = polledConfirmed && !inFlight.isEmpty();
-      if (redelivered) {
-        return Optional.of(createDelivery());
-      }
-      unconfirmed.addAll(inFlight);
-      inFlight = List.of();
-      currentDelivery = null;
-      moveUnconfirmed();
-      if (!awaitEntry(timeout)) {
-        return Optional.empty();
-      }
-      moveUnconfirmed();
-      inFlight = take(pending, maxRecords, maxBytes);
-      polledConfirmed = true;
       return inFlight.isEmpty() ? Optional.empty() : Optional.of(createDelivery());
     } finally {
       lock.unlock();
     }
   }
 
-  @Override
-  public boolean hasInFlight() {
-    lock.lock();
-    try {
-      return polledConfirmed && !inFlight.isEmpty();
-    } finally {
-      lock.unlock();
+  /** Drops the possible duplicates that are delivered elsewhere, and takes one that is unique. */
+  private List<Entry> takeDecided() {
+    var check = duplicateCheck;
+    if (check == null) {
+      return List.of(); // without a check nothing is deferred
     }
+    for (var entries = doubtful.iterator(); entries.hasNext(); ) {
+      var entry = entries.next();
+      var status = check.check(entry.batch().appendId());
+      if (status != DuplicateStatus.UNKNOWN) {
+        entries.remove();
+      }
+      if (status == DuplicateStatus.DELIVERED) {
+        countAccepted(entry.batch(), -1);
+      } else if (status == DuplicateStatus.UNIQUE) {
+        return List.of(entry);
+      }
+    }
+    return List.of();
   }
 
   private boolean awaitEntry(Duration timeout) throws InterruptedException {
@@ -382,9 +422,11 @@ public final class InMemorySpool
     return true;
   }
 
-  private void moveUnconfirmed() {
-    pending.stream().filter(Entry::possibleDuplicate).forEach(unconfirmed::add);
-    pending.removeIf(Entry::possibleDuplicate);
+  private void deferDoubtful() {
+    if (duplicateCheck != null) {
+      pending.stream().filter(Entry::possibleDuplicate).forEach(doubtful::add);
+      pending.removeIf(Entry::possibleDuplicate);
+    }
   }
 
   private Delivery createDelivery() {
@@ -462,31 +504,6 @@ public final class InMemorySpool
       ackedRecords += delivery.records();
       currentDelivery = null;
       inFlight = List.of();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  @Override
-  public void ackDrained(Delivery delivery) {
-    lock.lock();
-    try {
-      if (currentDelivery == null || !currentDelivery.token().equals(delivery.token())) {
-        throw new IllegalArgumentException("delivery " + delivery.token() + " is not in flight");
-      }
-      inFlight.forEach(e -> countAccepted(e.batch(), -1));
-      currentDelivery = null;
-      inFlight = List.of();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  @Override
-  public Optional<IdempotencyKey> idempotencyKeyOf(UUID appendId) {
-    lock.lock();
-    try {
-      return Optional.ofNullable(keysByAppendId.get(appendId));
     } finally {
       lock.unlock();
     }

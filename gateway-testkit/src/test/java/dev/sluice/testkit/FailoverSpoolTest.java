@@ -29,7 +29,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -43,7 +42,6 @@ final class FailoverSpoolTest {
   private static final Duration PROBE_INTERVAL = Duration.ofSeconds(1);
   private static final int MAX_KEYS = 100;
   private static final Duration RETENTION = Duration.ofHours(2);
-  private static final Duration LONGEST_INSERT = Duration.ofMinutes(7);
   private static final Duration SHORT_TIMEOUT = Duration.ofMillis(50);
   private static final IdempotencyStore.IdempotencyKey KEY =
       new IdempotencyStore.IdempotencyKey("default", "order-1", new UUID(1, 2));
@@ -55,31 +53,28 @@ final class FailoverSpoolTest {
   private final FlakySpool primary = new FlakySpool(primarySpool);
   private final InMemorySpool fallback = new InMemorySpool();
   private final FailoverSpool failover = failover(PRIMARY_TIMEOUT, PROBE_INTERVAL);
-  private final SpoolConsumer consumer = failover.fallbackConsumer();
+  private final SpoolConsumer consumer = fallback;
 
   private FailoverSpool failover(Duration primaryTimeout, Duration probeInterval) {
-    return failover(clock, clock, primaryTimeout, probeInterval, true);
-  }
-
-  private FailoverSpool failover(boolean delivers) {
-    return failover(clock, clock, PRIMARY_TIMEOUT, PROBE_INTERVAL, delivers);
+    return failover(clock, clock, primaryTimeout, probeInterval);
   }
 
   private FailoverSpool failover(
       Scheduler scheduler,
       TimeoutScheduler timeoutScheduler,
       Duration primaryTimeout,
-      Duration probeInterval,
-      boolean delivers) {
-    return new FailoverSpool(
-        new FailoverSpool.SpoolTarget("Redis", primary, primary, primarySpool),
-        new FailoverSpool.SpoolTarget("the log", fallback, fallback, fallback),
-        fallback,
-        new FailoverSpool.FailoverSettings(
-            primaryTimeout, probeInterval, delivers, MAX_KEYS, RETENTION, LONGEST_INSERT),
-        scheduler,
-        timeoutScheduler,
-        clock);
+      Duration probeInterval) {
+    var spool =
+        new FailoverSpool(
+            new FailoverSpool.SpoolTarget("Redis", primary, primary, primarySpool),
+            primary,
+            new FailoverSpool.SpoolTarget("the log", fallback, fallback, fallback),
+            new FailoverSpool.FailoverSettings(primaryTimeout, probeInterval, MAX_KEYS, RETENTION),
+            scheduler,
+            timeoutScheduler,
+            clock);
+    fallback.setDuplicateCheck(spool.duplicateCheck());
+    return spool;
   }
 
   @AfterEach
@@ -147,7 +142,7 @@ final class FailoverSpoolTest {
         (_, _) -> {
           throw new IllegalStateException("stopped");
         };
-    try (var ending = failover(clock, stopped, PRIMARY_TIMEOUT, PROBE_INTERVAL, true)) {
+    try (var ending = failover(clock, stopped, PRIMARY_TIMEOUT, PROBE_INTERVAL)) {
       var appended = ending.append(LogBatches.of(3), AppendMode.SYNC).toCompletableFuture();
       assertThat(appended).isNotDone();
 
@@ -252,64 +247,6 @@ final class FailoverSpoolTest {
   }
 
   @Test
-  void drain_primaryRecovered_movesAllInOrder() throws Exception {
-    failover.start();
-    primary.setBehavior(Behavior.UNAVAILABLE);
-    var batches = LogBatches.list(50, 2);
-    batches.forEach(batch -> receipt(append(batch)));
-    assertThat(failover.recordCounts().inFlight()).isEqualTo(100);
-
-    recoverPrimary();
-
-    await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
-    assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(100, 100, 0));
-    var delivery = primarySpool.poll(Duration.ZERO).orElseThrow();
-    assertThat(ids(delivery)).isEqualTo(batches.stream().map(LogBatch::appendId).toList());
-    assertThat(consumer.poll(SHORT_TIMEOUT)).isEmpty();
-  }
-
-  @Test
-  void drain_primaryResponseLost_isInPrimaryOnce() {
-    failover.start();
-    primary.setBehavior(Behavior.RESPONSE_LOST);
-    var appended = append(LogBatches.of(3));
-    clock.advance(PRIMARY_TIMEOUT);
-    receipt(appended);
-    assertThat(primarySpool.recordCounts().accepted()).isEqualTo(3);
-    assertThat(fallback.recordCounts().accepted()).isEqualTo(3);
-
-    recoverPrimary();
-
-    await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
-    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(3, 3, 0));
-  }
-
-  @Test
-  void drain_primaryFailsMidway_continuesOnRecoveryAndDeliversNoneMeanwhile() throws Exception {
-    failover.start();
-    primary.setBehavior(Behavior.UNAVAILABLE);
-    LogBatches.list(10, 1).forEach(batch -> receipt(append(batch)));
-    var left = new AtomicInteger(5);
-    primary.behavior = () -> left.getAndDecrement() > 0 ? Behavior.HEALTHY : Behavior.UNAVAILABLE;
-    clock.advance(PROBE_INTERVAL);
-    clock.advance(PROBE_INTERVAL);
-    await().until(() -> left.get() < 0 && !failover.failoverStatus().primaryAvailable());
-    assertThat(primarySpool.recordCounts().accepted()).isBetween(1L, 5L);
-
-    // the primary may deliver some of the records
-    assertThat(consumer.poll(SHORT_TIMEOUT)).isEmpty();
-    receipt(append(LogBatches.of(2)));
-    var fresh = await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
-    assertThat(fresh.records()).isEqualTo(2);
-    consumer.ack(fresh);
-    recoverPrimary();
-
-    await().until(() -> fallback.recordCounts().inFlight() == 0);
-    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(10, 10, 0));
-    assertThat(fallback.recordCounts()).isEqualTo(new RecordCounts(2, 0, 0));
-  }
-
-  @Test
   void poll_primaryUnavailable_returnsConfirmedAndHoldsTheRest() throws Exception {
     primary.setBehavior(Behavior.UNRESPONSIVE);
     var doubtful = append(LogBatches.of(3));
@@ -328,144 +265,96 @@ final class FailoverSpoolTest {
   }
 
   @Test
-  void poll_primaryRecovered_returnsOnlyTheInFlightDelivery() throws Exception {
+  void poll_primaryRecovered_deliversTheRest() throws Exception {
     failover.start();
     primary.setBehavior(Behavior.UNAVAILABLE);
     // opens the breaker before the append, so that the outcome is not unknown
     clock.advance(PROBE_INTERVAL);
-    receipt(append(LogBatches.of(5)));
-    var inFlight =
-        await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
-    receipt(append(LogBatches.of(2)));
-    recoverPrimary();
-
-    var redelivered = consumer.poll(SHORT_TIMEOUT).orElseThrow();
-    assertThat(redelivered.token()).isEqualTo(inFlight.token());
-    consumer.ack(redelivered);
-
-    await().until(() -> fallback.recordCounts().inFlight() == 0);
-    assertThat(consumer.poll(SHORT_TIMEOUT)).isEmpty();
-    assertThat(primarySpool.recordCounts().accepted()).isEqualTo(2);
-    assertThat(fallback.recordCounts().accepted()).isEqualTo(5);
-  }
-
-  /** An insert of the delivery may still run in the store. */
-  @Test
-  void drain_workerStoppedWithADelivery_leavesItForTheNextStart() throws Exception {
-    failover.start();
-    var inFlight = inFlightDelivery();
-    consumer.close();
-    recoverPrimary();
-
-    failover.drain(Duration.ofDays(1)); // ends when the drain has nothing that it may move
-
-    assertThat(primarySpool.recordCounts()).isEqualTo(RecordCounts.NONE);
-    failover.close();
-    try (var next = failover(true)) {
-      next.start();
-      var redelivered = next.fallbackConsumer().poll(SHORT_TIMEOUT).orElseThrow();
-      assertThat(redelivered.token()).isEqualTo(inFlight.token());
-      assertThat(redelivered.redelivered()).isTrue();
-      assertThat(primarySpool.recordCounts()).isEqualTo(RecordCounts.NONE);
-      next.fallbackConsumer().ack(redelivered);
-
-      await().until(() -> fallback.recordCounts().inFlight() == 0);
-      assertThat(next.fallbackConsumer().poll(SHORT_TIMEOUT)).isEmpty();
-    }
-    assertThat(fallback.recordCounts()).isEqualTo(new RecordCounts(5, 0, 0));
-    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(2, 2, 0));
-  }
-
-  @Test
-  void drain_batchOfInFlightDeliverySkipped_leavesTheRestToTheWorker() throws Exception {
-    failover.start();
-    inFlightDelivery();
-    var inFlight = consumer.poll(SHORT_TIMEOUT).orElseThrow();
-    assertThat(inFlight.batches()).hasSize(2);
-    consumer.skip(inFlight.batches().getFirst().appendId(), "bad");
-    recoverPrimary();
-
-    var rest = consumer.poll(SHORT_TIMEOUT).orElseThrow();
-
-    SpoolContract.assertSameBatches(rest.batches(), inFlight.batches().subList(1, 2));
-  }
-
-  @Test
-  void drain_inFlightBeforeStartAndNoWorker_waitsForTheLongestInsert() throws Exception {
-    failover.start();
-    inFlightDelivery();
-    primary.setBehavior(Behavior.HEALTHY);
-    consumer.close();
-    failover.close();
-
-    try (var next = failover(false)) {
-      next.start();
-      clock.advance(LONGEST_INSERT.minusSeconds(1));
-      next.drain(Duration.ofDays(1)); // ends when the drain has nothing that it may move
-      assertThat(primarySpool.recordCounts()).isEqualTo(RecordCounts.NONE);
-    }
-    try (var next = failover(false)) {
-      next.start();
-      clock.advance(LONGEST_INSERT);
-
-      await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
-      var delivery = primarySpool.poll(Duration.ZERO).orElseThrow();
-      assertThat(delivery.records()).isEqualTo(7);
-      assertThat(delivery.redelivered()).isTrue();
-    }
-  }
-
-  /**
-   * Returns an in-flight delivery of five records in two batches; two further records are behind
-   * it.
-   */
-  private Delivery inFlightDelivery() throws Exception {
-    primary.setBehavior(Behavior.UNAVAILABLE);
-    // opens the breaker before the append, so that the outcome is not unknown
-    clock.advance(PROBE_INTERVAL);
-    receipt(append(LogBatches.of(3)));
-    receipt(append(LogBatches.of(2)));
-    var inFlight =
-        await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
-    receipt(append(LogBatches.of(2)));
-    return inFlight;
-  }
-
-  @Test
-  void append_whileDrainIsBlocked_isAccepted() {
-    failover.start();
-    primary.setBehavior(Behavior.UNAVAILABLE);
-    LogBatches.list(20, 1).forEach(batch -> receipt(append(batch)));
-    var silent = new AtomicBoolean();
-    primary.behavior =
-        () ->
-            Thread.currentThread().getName().equals("fallback-drainer") && silent.get()
-                ? Behavior.UNRESPONSIVE
-                : Behavior.HEALTHY;
-    silent.set(true);
-    clock.advance(PROBE_INTERVAL);
-    clock.advance(PROBE_INTERVAL);
-    await().until(() -> primary.calls.get() > 1); // a late response blocks no other append
-
-    for (var batch : LogBatches.list(100, 1)) {
-      assertThat(receipt(append(batch)).shard()).isZero();
-    }
-  }
-
-  @Test
-  void statusOf_drainedBatch_isThatOfPrimary() throws Exception {
-    failover.start();
-    primary.setBehavior(Behavior.UNAVAILABLE);
     var batch = LogBatches.of(5);
-    var receipt = receipt(append(batch));
-    assertThat(statusOf(receipt)).isEqualTo(new DeliveryStatus.Pending());
+    receipt(append(batch));
     recoverPrimary();
-    await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
+
+    var delivery = consumer.poll(Duration.ZERO).orElseThrow();
+
+    assertThat(ids(delivery)).containsExactly(batch.appendId());
+    assertThat(delivery.redelivered()).isFalse();
+    assertThat(primarySpool.recordCounts()).isEqualTo(RecordCounts.NONE);
+  }
+
+  @Test
+  void poll_primaryResponseLost_dropsTheCopyWhenPrimaryHasDelivered() throws Exception {
+    failover.start();
+    var receipt = appendWithUnknownOutcome(Behavior.RESPONSE_LOST, LogBatches.of(3));
+    recoverPrimary();
+
+    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
+    assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(6, 6, 0));
     assertThat(statusOf(receipt)).isEqualTo(new DeliveryStatus.Pending());
 
     primarySpool.ack(primarySpool.poll(Duration.ZERO).orElseThrow());
-
+    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
+    assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(3, 0, 0));
     assertThat(statusOf(receipt)).isEqualTo(new DeliveryStatus.Delivered());
+  }
+
+  @Test
+  void poll_primaryNeverReceivedTheBatch_deliversTheCopy() throws Exception {
+    failover.start();
+    var batch = LogBatches.of(3);
+    var receipt = appendWithUnknownOutcome(Behavior.UNRESPONSIVE, batch);
+    recoverPrimary();
+
+    var delivery = consumer.poll(Duration.ZERO).orElseThrow();
+
+    assertThat(ids(delivery)).containsExactly(batch.appendId());
+    assertThat(delivery.redelivered()).isTrue();
+    assertThat(statusOf(receipt)).isEqualTo(new DeliveryStatus.Pending());
+    consumer.ack(delivery);
+    assertThat(statusOf(receipt)).isEqualTo(new DeliveryStatus.Delivered());
+    assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(3, 0, 0));
+  }
+
+  /** The append may still be on its way when the primary is asked. */
+  @Test
+  void poll_appendArrivesInPrimaryLater_isDeliveredOnce() throws Exception {
+    failover.start();
+    appendWithUnknownOutcome(Behavior.DELAYED, LogBatches.of(3));
+    recoverPrimary();
+    consumer.ack(consumer.poll(Duration.ZERO).orElseThrow());
+
+    primary.delayedRelease.complete(null);
+
+    assertThat(primarySpool.poll(Duration.ZERO)).isEmpty();
+    assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(3, 0, 0));
+  }
+
+  @Test
+  void poll_primaryDoesNotRespondToTheCheck_delaysNoOtherBatch() throws Exception {
+    failover.start();
+    appendWithUnknownOutcome(Behavior.UNRESPONSIVE, LogBatches.of(3));
+    receipt(append(LogBatches.of(5)));
+    recoverPrimary();
+    primary.setBehavior(Behavior.UNRESPONSIVE);
+
+    var certain = consumer.poll(Duration.ZERO).orElseThrow();
+    assertThat(certain.records()).isEqualTo(5);
+    consumer.ack(certain);
+    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
+
+    primary.setBehavior(Behavior.HEALTHY);
+    clock.advance(PRIMARY_TIMEOUT);
+    assertThat(consumer.poll(Duration.ZERO)).isEmpty(); // the check that has failed
+    assertThat(consumer.poll(Duration.ZERO).orElseThrow().records()).isEqualTo(3);
+  }
+
+  /** Appends a batch whose append to the primary ends by its timeout. */
+  private Receipt appendWithUnknownOutcome(Behavior behavior, LogBatch batch) {
+    primary.setBehavior(behavior);
+    var appended = append(batch);
+    clock.advance(PRIMARY_TIMEOUT);
+    var receipt = receipt(appended);
+    assertThat(receipt.shard()).isNegative();
+    return receipt;
   }
 
   @Test
@@ -504,7 +393,7 @@ final class FailoverSpoolTest {
   }
 
   @Test
-  void appendUnderClaim_primaryResponseLost_isInFallbackAndCompletedInBoth() {
+  void appendUnderClaim_primaryResponseLost_isInFallbackAndCompletedInBoth() throws Exception {
     failover.start();
     var claim = claimGranted(KEY);
     primary.setBehavior(Behavior.RESPONSE_LOST);
@@ -514,16 +403,15 @@ final class FailoverSpoolTest {
 
     receipt(appended);
     assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
+    assertThat(claimInPrimary(KEY)).isEqualTo(new ClaimResult.Completed());
     recoverPrimary();
-    await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
-    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(4, 4, 0));
-    assertThat(primarySpool.claim(KEY).toCompletableFuture().join())
-        .isEqualTo(new ClaimResult.Completed());
+    primarySpool.ack(primarySpool.poll(Duration.ZERO).orElseThrow());
+    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
+    assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(4, 0, 0));
   }
 
-  /** An append in flight when the primary stops responding may still arrive there. */
   @Test
-  void appendUnderClaim_primaryNeverReceivedIt_isDrainedUnderPrimaryClaim() {
+  void appendUnderClaim_primaryNeverReceivedIt_isDeliveredAndTheKeyCompleted() throws Exception {
     failover.start();
     var claim = claimGranted(KEY);
     primary.setBehavior(Behavior.UNRESPONSIVE);
@@ -532,10 +420,8 @@ final class FailoverSpoolTest {
     receipt(appended);
     recoverPrimary();
 
-    await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
-    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(4, 4, 0));
-    assertThat(primarySpool.claim(KEY).toCompletableFuture().join())
-        .isEqualTo(new ClaimResult.Completed());
+    assertThat(consumer.poll(Duration.ZERO).orElseThrow().records()).isEqualTo(4);
+    await().until(() -> claimInPrimary(KEY).equals(new ClaimResult.Completed()));
   }
 
   @Test
@@ -549,15 +435,28 @@ final class FailoverSpoolTest {
   }
 
   @Test
-  void drain_keyedBatchInFallback_completesTheKeyInPrimary() {
+  void probe_primaryRecovered_copiesTheKeysOfTheFallback() {
     failover.start();
     primary.setBehavior(Behavior.UNAVAILABLE);
     receipt(append(LogBatches.of(4), claimGranted(KEY)));
+    assertThat(claimInPrimary(OTHER)).isInstanceOf(ClaimResult.Granted.class);
+
     recoverPrimary();
 
-    await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
-    assertThat(primarySpool.claim(KEY).toCompletableFuture().join())
-        .isEqualTo(new ClaimResult.Completed());
+    await().until(() -> claimInPrimary(KEY).equals(new ClaimResult.Completed()));
+  }
+
+  @Test
+  void start_keysInFallback_areCopiedWhenPrimaryIsAvailable() {
+    var claim = (ClaimResult.Granted) fallback.claim(KEY).toCompletableFuture().join();
+    receipt(fallback.append(LogBatches.of(1), claim.claim()).toCompletableFuture());
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    failover.start();
+    await().until(() -> !failover.failoverStatus().primaryAvailable());
+
+    recoverPrimary();
+
+    await().until(() -> claimInPrimary(KEY).equals(new ClaimResult.Completed()));
   }
 
   @Test
@@ -568,21 +467,6 @@ final class FailoverSpoolTest {
     join(failover.release(claimGranted(KEY).claim()));
 
     claimGranted(KEY);
-  }
-
-  @Test
-  void drain_primaryHealthy_movesEverythingAndReturns() {
-    failover.start();
-    primary.setBehavior(Behavior.UNAVAILABLE);
-    LogBatches.list(10, 1).forEach(batch -> receipt(append(batch)));
-    consumer.close();
-    recoverPrimary();
-
-    failover.drain(Duration.ofSeconds(30));
-
-    assertThat(fallback.recordCounts()).isEqualTo(RecordCounts.NONE);
-    failover.close();
-    failover.close();
   }
 
   /**
@@ -603,8 +487,7 @@ final class FailoverSpoolTest {
                   return () -> wait.cancel(false);
                 },
                 Duration.ofMillis(20),
-                Duration.ofMillis(3),
-                true)) {
+                Duration.ofMillis(3))) {
       both.start();
       primary.behavior = FailoverSpoolTest::randomBehavior;
       var stored = new ConcurrentHashMap<UUID, Integer>();
@@ -613,7 +496,7 @@ final class FailoverSpoolTest {
       var workers =
           List.of(
               threads.submit(() -> work(primarySpool, stored, working)),
-              threads.submit(() -> work(both.fallbackConsumer(), stored, working)));
+              threads.submit(() -> work(fallback, stored, working)));
       var clients =
           IntStream.range(0, 16).mapToObj(_ -> threads.submit(() -> send(both, accepted))).toList();
       for (var client : clients) {
@@ -671,7 +554,7 @@ final class FailoverSpoolTest {
     return null;
   }
 
-  /** Closes the breaker: two healthy probes in a row, and the drain that follows. */
+  /** Closes the breaker: two healthy probes in a row. */
   private void recoverPrimary() {
     primary.setBehavior(Behavior.HEALTHY);
     clock.advance(PROBE_INTERVAL);
@@ -685,6 +568,10 @@ final class FailoverSpoolTest {
 
   private CompletableFuture<AppendResult> append(LogBatch batch, ClaimResult.Granted granted) {
     return failover.append(batch, granted.claim(), AppendMode.SYNC).toCompletableFuture();
+  }
+
+  private ClaimResult claimInPrimary(IdempotencyStore.IdempotencyKey key) {
+    return primarySpool.claim(key).toCompletableFuture().join();
   }
 
   private ClaimResult claim(IdempotencyStore.IdempotencyKey key) {

@@ -1,18 +1,20 @@
 package dev.sluice.testkit;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.AppendResolver;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.util.SortedMap;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /** A spool that delegates to another and fails as the test configures. */
-final class FlakySpool implements Spool, IdempotencyStore {
+final class FlakySpool implements Spool, IdempotencyStore, AppendResolver {
   enum Behavior {
     HEALTHY,
     /** Reports that it is unavailable. */
@@ -78,6 +80,18 @@ final class FlakySpool implements Spool, IdempotencyStore {
     return respond(
         new ClaimResult.Unavailable(Duration.ofSeconds(7), "primary is full"),
         () -> spool.claim(key));
+  }
+
+  @Override
+  public CompletionStage<ResolveResult> resolve(UUID appendId) {
+    return respond(new ResolveResult.Undecided(), () -> spool.resolve(appendId));
+  }
+
+  @Override
+  public CompletionStage<ClaimResult> completeKey(UsedKey key) {
+    return respond(
+        new ClaimResult.Unavailable(Duration.ofSeconds(7), "primary is full"),
+        () -> spool.completeKey(key));
   }
 
   @Override

@@ -243,10 +243,11 @@ final class ConsumerState {
   /**
    * Returns the event that acknowledges a delivery, without applying it.
    *
-   * @param drained whether the other spool has all entries of the delivery
+   * @param dropped whether another spool has delivered the entries, so that it counts them as
+   *     accepted and this one does not
    */
   synchronized JournalEvent.DeliveryAcked ackEvent(
-      FramePosition last, List<PositionedEntry> entries, boolean drained) {
+      FramePosition last, List<PositionedEntry> entries, boolean dropped) {
     var completedKeys = new ArrayList<JournalEvent.CompletedKey>();
     var replayed = new ArrayList<UUID>();
     var totals = new TreeMap<>(acceptedByDay);
@@ -260,7 +261,7 @@ final class ConsumerState {
       if (oldDeadLetters.isReplay(batch.appendId())) {
         replayed.add(batch.appendId());
       }
-      if (drained) {
+      if (dropped) {
         totals.merge(batch.day(), -acceptedRecords(batch), Long::sum);
       } else {
         records += batch.records();
@@ -279,13 +280,13 @@ final class ConsumerState {
    * @return number of records that were counted as in flight but are missing from the log
    */
   synchronized long ack(
-      JournalEvent.DeliveryAcked acked, List<PositionedEntry> entries, boolean drained) {
+      JournalEvent.DeliveryAcked acked, List<PositionedEntry> entries, boolean dropped) {
     var journaled = new HashMap<>(journaledAccepted);
     journaled.putAll(acked.accepted());
     journaledAccepted = journaled;
     for (var entry : entries) {
       var batch = entry.entry().batch();
-      if (drained) {
+      if (dropped) {
         acceptedByDay.merge(batch.day(), -acceptedRecords(batch), Long::sum);
       }
       if (!skippedFrames.containsKey(entry.position())) {
@@ -317,15 +318,6 @@ final class ConsumerState {
     if (!wasSkipped) {
       removeUnacked(frame.position(), frame.day(), frame.records());
     }
-  }
-
-  synchronized void suspendDelivery(JournalEvent.DeliverySuspended suspended) {
-    for (var frame : suspended.frames()) {
-      if (!skippedFrames.containsKey(frame.position())) {
-        removeUnacked(frame.position(), frame.day(), frame.records());
-      }
-    }
-    apply(suspended);
   }
 
   synchronized void quarantine(JournalEvent.FrameQuarantined frame) {

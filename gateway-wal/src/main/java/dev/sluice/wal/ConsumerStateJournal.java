@@ -162,26 +162,25 @@ final class ConsumerStateJournal implements AutoCloseable {
    * Records a delivery before it is returned.
    *
    * @param last the last frame of the delivery
-   * @param certain whether no other spool has any of its entries
    */
-  void startDelivery(FramePosition last, boolean certain) throws IOException {
+  void startDelivery(FramePosition last) throws IOException {
     synchronized (writeLock) {
-      write(new JournalEvent.DeliveryStarted(last, certain));
+      write(new JournalEvent.DeliveryStarted(last, true));
     }
   }
 
   /**
-   * Acknowledges a delivery.
+   * Acknowledges a delivery, or drops the copy of one skipped frame.
    *
-   * @param last the last frame of the delivery, as passed to {@link #startDelivery}
+   * @param last the last frame of the delivery
    * @param entries the entries of the delivery
-   * @param drained whether another spool has all of its entries now
+   * @param dropped whether another spool has delivered its entries
    */
-  void ack(FramePosition last, List<PositionedEntry> entries, boolean drained) throws IOException {
+  void ack(FramePosition last, List<PositionedEntry> entries, boolean dropped) throws IOException {
     synchronized (writeLock) {
-      var acked = consumerState.ackEvent(last, entries, drained);
+      var acked = consumerState.ackEvent(last, entries, dropped);
       journal.append(JSON.writeValueAsString(acked));
-      long missing = consumerState.ack(acked, entries, drained);
+      long missing = consumerState.ack(acked, entries, dropped);
       if (missing > 0) {
         LOG.error("{} undelivered records up to {} are lost: segments are missing", missing, last);
       }
@@ -197,11 +196,14 @@ final class ConsumerStateJournal implements AutoCloseable {
     }
   }
 
-  void suspendDelivery(JournalEvent.DeliverySuspended suspended) throws IOException {
+  /**
+   * Ends a delivery of one skipped frame, which stays skipped.
+   *
+   * @param last the frame
+   */
+  void suspendDelivery(FramePosition last) throws IOException {
     synchronized (writeLock) {
-      journal.append(JSON.writeValueAsString(suspended));
-      consumerState.suspendDelivery(suspended);
-      publishAcked();
+      write(new JournalEvent.DeliverySuspended(last, List.of()));
     }
   }
 

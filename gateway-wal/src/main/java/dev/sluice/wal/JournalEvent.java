@@ -60,7 +60,8 @@ sealed interface JournalEvent {
    * @param last the last frame of the delivery. After the acknowledged position, the delivery
    *     contains all frames from there to {@code last}, except skipped and quarantined frames. Else
    *     the delivery contains only {@code last}, a skipped frame.
-   * @param certain whether no other spool has any of its entries
+   * @param certain whether no other spool has any of its entries; false only when an earlier
+   *     release has written the event
    */
   record DeliveryStarted(FramePosition last, boolean certain) implements JournalEvent {}
 
@@ -123,7 +124,7 @@ sealed interface JournalEvent {
       /** A later release may be able to decode the frame. */
       NEWER,
 
-      /** Another spool may have the frame: it stays until it can be drained. */
+      /** Another spool may have the frame: it stays until that is known. */
       DOUBTFUL
     }
 
@@ -133,11 +134,11 @@ sealed interface JournalEvent {
   }
 
   /**
-   * A delivery is suspended, because another spool may have some of its frames: the frames become
-   * skipped frames until they can be drained, one by one.
+   * A delivery ends without an acknowledgement.
    *
    * @param last the last frame of the delivery, see {@link DeliveryStarted}
-   * @param frames the frames; empty when the delivery was one skipped frame, which stays skipped
+   * @param frames the frames, which become skipped frames, when an earlier release has written the
+   *     event; empty when the delivery was one skipped frame, which stays skipped
    */
   record DeliverySuspended(FramePosition last, List<FrameSkipped> frames) implements JournalEvent {
     public DeliverySuspended {

@@ -3,7 +3,7 @@ package dev.sluice.wal;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.FallbackSpoolConsumer;
+import dev.sluice.core.port.DuplicateCheck;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.SpoolConsumer;
@@ -249,9 +249,22 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
     }
   }
 
-  /** Returns a consumer of this spool. An earlier consumer must no longer be in use. */
-  public FallbackSpoolConsumer newConsumer() {
-    return new WalSpoolConsumer(settings.deliveryLimits(), segmentLog, consumerState, stateJournal);
+  /**
+   * Returns a consumer of a spool that is not a fallback, see {@link #newConsumer(DuplicateCheck)}.
+   */
+  public SpoolConsumer newConsumer() {
+    return newConsumer(null);
+  }
+
+  /**
+   * Returns a consumer of this spool. An earlier consumer must no longer be in use.
+   *
+   * @param duplicateCheck the check of batches that the primary spool may have; null when this
+   *     spool is not a fallback
+   */
+  public SpoolConsumer newConsumer(@Nullable DuplicateCheck duplicateCheck) {
+    return new WalSpoolConsumer(
+        settings.deliveryLimits(), segmentLog, consumerState, stateJournal, duplicateCheck);
   }
 
   /**
@@ -391,6 +404,13 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
   @Override
   public Optional<ClaimResult> cachedResult(IdempotencyKey key) {
     return idempotencyKeyTable.completedKey(key);
+  }
+
+  @Override
+  public List<UsedKey> usedKeys() {
+    return idempotencyKeyTable.completedKeys().stream()
+        .map(key -> new UsedKey(key.digest(), key.request(), key.at()))
+        .toList();
   }
 
   @Override

@@ -2,8 +2,9 @@ package dev.sluice.wal;
 
 import dev.sluice.core.delivery.DeliveryAccumulator;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.FallbackSpoolConsumer;
-import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.DuplicateCheck;
+import dev.sluice.core.port.DuplicateCheck.DuplicateStatus;
+import dev.sluice.core.port.SpoolConsumer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -12,11 +13,10 @@ import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Deque;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -27,14 +27,15 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A delivery contains all frames after the acknowledged position up to a last frame, except
  * skipped frames. The journal records the last frame before {@link #poll} returns the delivery.
- * Frames that only a later release can decode are skipped until the next start. {@link
- * #pollConfirmed} also skips frames that another spool may have. Each skipped frame that is
- * retryable becomes a delivery of its own later.
+ * Frames that only a later release can decode are skipped until the next start. With a {@link
+ * DuplicateCheck}, frames that another spool may have are skipped until the check has decided, so
+ * that they do not delay newer frames. Each skipped frame that is retryable becomes a delivery of
+ * its own later.
  *
- * <p>For use by one thread at a time, except {@link #flush}, {@link #hasInFlight} and {@link
- * #skippedEntries}, which are safe for any thread.
+ * <p>For use by one thread at a time, except {@link #flush} and {@link #skippedEntries}, which are
+ * safe for any thread.
  */
-final class WalSpoolConsumer implements FallbackSpoolConsumer {
+final class WalSpoolConsumer implements SpoolConsumer {
 
   /** The unacknowledged delivery, with its last frame and its entries. */
   private record OpenDelivery(
@@ -55,139 +56,116 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
   private final SegmentLog segmentLog;
   private final ConsumerState consumerState;
   private final ConsumerStateJournal stateJournal;
+  private final @Nullable DuplicateCheck duplicateCheck;
 
   /** Skipped frames to retry, in the order of the retries. */
-  private final Deque<FramePosition> deferred = new ArrayDeque<>();
+  private final Queue<JournalEvent.FrameSkipped> deferred = new ArrayDeque<>();
 
   private @Nullable OpenDelivery openDelivery;
   private volatile boolean flushRequested;
 
+  /**
+   * Creates the consumer.
+   *
+   * @param duplicateCheck the check of frames that another spool may have; null when there is no
+   *     other spool
+   */
   WalSpoolConsumer(
       DeliveryLimits deliveryLimits,
       SegmentLog segmentLog,
       ConsumerState consumerState,
-      ConsumerStateJournal stateJournal) {
+      ConsumerStateJournal stateJournal,
+      @Nullable DuplicateCheck duplicateCheck) {
     this.deliveryLimits = deliveryLimits;
     this.segmentLog = segmentLog;
     this.consumerState = consumerState;
     this.stateJournal = stateJournal;
+    this.duplicateCheck = duplicateCheck;
     consumerState.skippedFrames().stream()
         .filter(JournalEvent.FrameSkipped::retryable)
-        .map(JournalEvent.FrameSkipped::position)
         .forEach(deferred::add);
   }
 
   @Override
   public Optional<Delivery> poll(Duration timeout, Duration minLinger) throws InterruptedException {
-    return pollNext(timeout, minLinger, deliveryLimits, false);
-  }
-
-  @Override
-  public Optional<Delivery> pollForDrain(DeliveryLimits limits) throws InterruptedException {
-    return pollNext(Duration.ZERO, Duration.ZERO, limits, false);
-  }
-
-  @Override
-  public Optional<Delivery> pollConfirmed(Duration timeout, Duration minLinger)
-      throws InterruptedException {
-    return pollNext(timeout, minLinger, deliveryLimits, true);
-  }
-
-  @Override
-  public boolean hasInFlight() {
-    var open = consumerState.openDelivery();
-    return open != null && open.certain();
-  }
-
-  private Optional<Delivery> pollNext(
-      Duration timeout, Duration minLinger, DeliveryLimits limits, boolean confirmedOnly)
-      throws InterruptedException {
     openDelivery = null;
     try {
-      if (confirmedOnly) {
-        suspendOpenDelivery();
+      var redelivery = pollRedelivery();
+      if (redelivery == null) {
+        redelivery = pollDeferred();
       }
-      var redelivery = pollRedelivery(confirmedOnly);
       if (redelivery != null) {
         return Optional.of(redelivery);
       }
-      var accumulator = accumulate(timeout, minLinger, limits, confirmedOnly);
-      if (accumulator.isEmpty()) {
+      var positions = accumulate(timeout, minLinger).positions();
+      if (positions.isEmpty()) {
         return Optional.empty();
       }
-      var last = accumulator.positions().getLast().position();
-      stateJournal.startDelivery(last, confirmedOnly);
-      return Optional.of(startDelivery(last, accumulator.positions(), false));
+      var last = positions.getLast().position();
+      stateJournal.startDelivery(last);
+      return Optional.of(startDelivery(last, positions, false));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
   }
 
-  /**
-   * Suspends an open delivery of {@link #poll} or {@link #pollForDrain}: the drain to the other
-   * spool may have succeeded for a part of it. Its frames become retryable skipped frames.
-   */
-  private void suspendOpenDelivery() throws IOException {
+  /** Returns the recorded delivery that is not acknowledged; null when there is none. */
+  private @Nullable Delivery pollRedelivery() throws IOException {
     var open = consumerState.openDelivery();
-    if (open == null || open.certain()) {
-      return;
+    if (open == null) {
+      return null;
     }
     var last = open.last();
-    boolean wasDeferred = !ConsumerState.isAfter(last, consumerState.ackedPosition());
-    var entries = wasDeferred ? readDeferred(last).positions() : readRange(last, false).positions();
-    stateJournal.suspendDelivery(
-        new JournalEvent.DeliverySuspended(
-            last, entries.stream().map(WalSpoolConsumer::toDoubtfulFrame).toList()));
-    var positions = new ArrayList<>(entries.stream().map(PositionedEntry::position).toList());
-    // deferred frames precede the delivery, except those skipped within it: hence the sort below
-    positions.addAll(deferred);
-    deferred.clear();
-    positions.stream().distinct().sorted().forEach(deferred::add);
-  }
-
-  private static JournalEvent.FrameSkipped toDoubtfulFrame(PositionedEntry entry) {
-    var batch = entry.entry().batch();
-    return new JournalEvent.FrameSkipped(
-        entry.position(),
-        batch.appendId(),
-        batch.day(),
-        batch.receivedNanos(),
-        batch.records(),
-        "another spool may have it",
-        JournalEvent.FrameSkipped.SkipReason.DOUBTFUL);
-  }
-
-  private @Nullable Delivery pollRedelivery(boolean confirmedOnly) throws IOException {
-    for (var open = consumerState.openDelivery();
-        open != null;
-        open = consumerState.openDelivery()) {
-      var last = open.last();
-      boolean wasDeferred = !ConsumerState.isAfter(last, consumerState.ackedPosition());
-      var entries =
-          wasDeferred ? readDeferred(last).positions() : readRange(last, confirmedOnly).positions();
+    // an earlier release may have moved some frames of such a delivery to the other spool
+    boolean doubtful = duplicateCheck != null && !open.certain();
+    if (ConsumerState.isAfter(last, consumerState.ackedPosition())) {
+      var entries = readRange(last, doubtful).positions();
       if (!entries.isEmpty()) {
-        if (open.certain() && !confirmedOnly) {
-          stateJournal.startDelivery(last, false);
-        }
         return startDelivery(last, entries, true);
       }
-      if (wasDeferred) {
-        stateJournal.suspendDelivery(
-            new JournalEvent.DeliverySuspended(
-                last, List.of())); // the frame stays: a later release may be able to decode it
-      } else {
-        stateJournal.ack(last, List.of(), false); // no frame is left
-      }
+      stateJournal.ack(last, List.of(), false); // no frame is left
+      return null;
     }
-    while (!confirmedOnly && !deferred.isEmpty() && advanceTo(deferred.element())) {
-      var last = deferred.remove();
-      var entries = readDeferred(last).positions();
-      if (!entries.isEmpty()) {
-        stateJournal.startDelivery(last, false);
-        return startDelivery(last, entries, true);
+    var entry = doubtful ? null : readDeferred(last);
+    if (entry != null) {
+      return startDelivery(last, List.of(entry), true);
+    }
+    stateJournal.suspendDelivery(last);
+    return null;
+  }
+
+  /** Returns the first skipped frame that can be delivered now; null when there is none. */
+  private @Nullable Delivery pollDeferred() throws IOException {
+    for (var frames = deferred.iterator(); frames.hasNext(); ) {
+      var frame = frames.next();
+      var position = frame.position();
+      if (!advanceTo(position)) {
+        return null;
+      }
+      var status = duplicateStatus(frame);
+      if (status == DuplicateStatus.UNKNOWN) {
+        continue;
+      }
+      frames.remove();
+      var entry = readDeferred(position);
+      if (entry != null && status == DuplicateStatus.DELIVERED) {
+        stateJournal.ack(position, List.of(entry), true);
+      } else if (entry != null) {
+        stateJournal.startDelivery(position);
+        return startDelivery(position, List.of(entry), true);
       }
     }
     return null;
+  }
+
+  private DuplicateStatus duplicateStatus(JournalEvent.FrameSkipped frame) {
+    var append = frame.append();
+    return duplicateCheck == null
+            || append == null
+            || !consumerState.isRetryable(frame.position()) // it is delivered since
+            || frame.skipReason() != JournalEvent.FrameSkipped.SkipReason.DOUBTFUL
+        ? DuplicateStatus.UNIQUE
+        : duplicateCheck.check(append);
   }
 
   /**
@@ -214,8 +192,12 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
     return true;
   }
 
-  /** Reads the remaining frames of a recorded delivery. */
-  private DeliveryAccumulator<PositionedEntry> readRange(FramePosition last, boolean confirmedOnly)
+  /**
+   * Reads the remaining frames of a recorded delivery.
+   *
+   * @param doubtful whether another spool may have any of the frames
+   */
+  private DeliveryAccumulator<PositionedEntry> readRange(FramePosition last, boolean doubtful)
       throws IOException {
     var accumulator = new DeliveryAccumulator<PositionedEntry>(UNLIMITED);
     var from = consumerState.ackedPosition();
@@ -225,7 +207,7 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
         if (ConsumerState.isAfter(frame.position(), last)) {
           return accumulator;
         }
-        boolean _ = addFrame(frame, accumulator, confirmedOnly);
+        boolean _ = addFrame(frame, accumulator, doubtful);
         from = frame.position();
       }
       if (page.isEmpty()) {
@@ -235,37 +217,34 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
   }
 
   /**
-   * Reads a skipped frame for a retry. Returns an empty accumulator when the frame still cannot be
-   * decoded, is no longer skipped, or is not retryable.
+   * Reads a skipped frame for a retry. Returns null when the frame still cannot be decoded, is no
+   * longer skipped, or is not retryable.
    */
-  private DeliveryAccumulator<PositionedEntry> readDeferred(FramePosition position)
-      throws IOException {
-    var accumulator = new DeliveryAccumulator<PositionedEntry>(UNLIMITED);
+  private @Nullable PositionedEntry readDeferred(FramePosition position) throws IOException {
     var frame = consumerState.isRetryable(position) ? segmentLog.find(position) : null;
-    if (frame != null) {
-      try {
-        var entry = readEntry(frame);
-        accumulator.add(new PositionedEntry(position, entry), entry.batch());
-      } catch (UnreadableFrameException e) {
-        if (!e.isUnsupportedVersion()) {
-          skipUnreadable(frame, e);
-        }
-      }
+    if (frame == null) {
+      return null;
     }
-    return accumulator;
+    try {
+      return new PositionedEntry(position, readEntry(frame));
+    } catch (UnreadableFrameException e) {
+      if (!e.isUnsupportedVersion()) {
+        skipUnreadable(frame, e);
+      }
+      return null;
+    }
   }
 
-  private DeliveryAccumulator<PositionedEntry> accumulate(
-      Duration timeout, Duration minLinger, DeliveryLimits limits, boolean confirmedOnly)
+  private DeliveryAccumulator<PositionedEntry> accumulate(Duration timeout, Duration minLinger)
       throws IOException, InterruptedException {
     long start = System.nanoTime();
-    long lingerNanos = Math.max(limits.linger().toNanos(), minLinger.toNanos());
-    var accumulator = new DeliveryAccumulator<PositionedEntry>(limits);
+    long lingerNanos = Math.max(deliveryLimits.linger().toNanos(), minLinger.toNanos());
+    var accumulator = new DeliveryAccumulator<PositionedEntry>(deliveryLimits);
     var from = consumerState.ackedPosition();
     long since = start;
     while (true) {
       boolean wasEmpty = accumulator.isEmpty();
-      var to = fill(accumulator, from, confirmedOnly);
+      var to = fill(accumulator, from);
       if (to == null) {
         return accumulator; // it is full
       }
@@ -302,15 +281,13 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
    * @return the end of the scan; null when the accumulator is full
    */
   private @Nullable ScanPosition fill(
-      DeliveryAccumulator<PositionedEntry> accumulator,
-      @Nullable FramePosition after,
-      boolean confirmedOnly)
+      DeliveryAccumulator<PositionedEntry> accumulator, @Nullable FramePosition after)
       throws IOException {
     var from = after;
     while (!accumulator.isFull()) {
       var page = segmentLog.entriesAfter(from, PAGE_SIZE);
       for (var frame : page) {
-        if (!addFrame(frame, accumulator, confirmedOnly)) {
+        if (!addFrame(frame, accumulator, false)) {
           return null;
         }
         from = frame.position();
@@ -326,21 +303,21 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
    * Adds a frame to the accumulator, or skips it. A frame that does not fit is read again for the
    * next delivery, which is cheaper than holding it in memory.
    *
+   * @param doubtful whether another spool may have the frame, although the frame does not say so
    * @return false when the frame does not fit
    */
   private boolean addFrame(
       SegmentLog.IndexEntry frame,
       DeliveryAccumulator<PositionedEntry> accumulator,
-      boolean confirmedOnly)
+      boolean doubtful)
       throws IOException {
     if (consumerState.isSkipped(frame.position())) {
       return true;
     }
     try {
       var entry = new PositionedEntry(frame.position(), readEntry(frame));
-      if (confirmedOnly && entry.entry().possibleDuplicate()) {
-        stateJournal.skip(toDoubtfulFrame(entry));
-        deferred.add(entry.position());
+      if (duplicateCheck != null && (doubtful || entry.entry().possibleDuplicate())) {
+        deferred.add(skipDoubtful(entry));
         return true;
       }
       return accumulator.add(entry, entry.entry().batch());
@@ -348,6 +325,21 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
       skipUnreadable(frame, e);
       return true;
     }
+  }
+
+  private JournalEvent.FrameSkipped skipDoubtful(PositionedEntry entry) throws IOException {
+    var batch = entry.entry().batch();
+    var skipped =
+        new JournalEvent.FrameSkipped(
+            entry.position(),
+            batch.appendId(),
+            batch.day(),
+            batch.receivedNanos(),
+            batch.records(),
+            "another spool may have it",
+            JournalEvent.FrameSkipped.SkipReason.DOUBTFUL);
+    stateJournal.skip(skipped);
+    return skipped;
   }
 
   /** Reads a frame; repairs its index line when that line is damaged, not the frame. */
@@ -437,21 +429,12 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
 
   @Override
   public void ack(Delivery delivery) {
-    ackOpenDelivery(delivery, false);
-  }
-
-  @Override
-  public void ackDrained(Delivery delivery) {
-    ackOpenDelivery(delivery, true);
-  }
-
-  private void ackOpenDelivery(Delivery delivery, boolean drained) {
     var open = openDelivery;
     if (open == null || !open.delivery().token().equals(delivery.token())) {
       throw new IllegalArgumentException("delivery " + delivery.token() + " is not open");
     }
     try {
-      stateJournal.ack(open.last(), open.entries(), drained);
+      stateJournal.ack(open.last(), open.entries(), false);
       openDelivery = null;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
@@ -501,11 +484,6 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
         "skipping undeliverable frame {}, which remains in the spool: {}",
         entry.position(),
         reason);
-  }
-
-  @Override
-  public Optional<IdempotencyStore.IdempotencyKey> idempotencyKeyOf(UUID appendId) {
-    return findEntry(appendId).map(entry -> entry.entry().key());
   }
 
   private Optional<PositionedEntry> findEntry(UUID appendId) {

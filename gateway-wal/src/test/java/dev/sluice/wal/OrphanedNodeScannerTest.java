@@ -3,6 +3,7 @@ package dev.sluice.wal;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.core.port.DuplicateCheck.DuplicateStatus;
 import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.testkit.LogBatches;
@@ -46,8 +47,8 @@ class OrphanedNodeScannerTest {
                 .toCompletableFuture())
         .succeedsWithin(TIMEOUT);
     append(10);
-    var consumer = wal.newConsumer();
-    consumer.ack(consumer.pollConfirmed(Duration.ZERO, Duration.ZERO).orElseThrow());
+    var consumer = wal.spool().newConsumer(_ -> DuplicateStatus.UNKNOWN);
+    consumer.ack(consumer.poll(Duration.ZERO).orElseThrow());
     append(5);
 
     assertThat(WalSpool.orphanedRecords(wal.walDirectory(), null)).isEqualTo(Map.of("one", 12L));

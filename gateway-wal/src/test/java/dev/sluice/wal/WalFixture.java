@@ -1,6 +1,6 @@
 package dev.sluice.wal;
 
-import dev.sluice.core.port.FallbackSpoolConsumer;
+import dev.sluice.core.port.SpoolConsumer;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
@@ -40,7 +40,7 @@ final class WalFixture implements AfterEachCallback {
     return spool;
   }
 
-  FallbackSpoolConsumer newConsumer() {
+  SpoolConsumer newConsumer() {
     return spool.newConsumer();
   }
 

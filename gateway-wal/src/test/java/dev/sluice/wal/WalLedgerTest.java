@@ -60,15 +60,10 @@ class WalLedgerTest {
     var spool = wal.spool();
     return new FailoverSpool(
         new FailoverSpool.SpoolTarget("Redis", redis, redis, redis),
+        redis,
         new FailoverSpool.SpoolTarget("the WAL", spool, spool, spool),
-        spool.newConsumer(),
         new FailoverSpool.FailoverSettings(
-            Duration.ofSeconds(1),
-            Duration.ofSeconds(1),
-            true,
-            10,
-            Duration.ofDays(1),
-            Duration.ofMinutes(2)),
+            Duration.ofSeconds(1), Duration.ofSeconds(1), 10, Duration.ofDays(1)),
         clock,
         clock,
         clock);

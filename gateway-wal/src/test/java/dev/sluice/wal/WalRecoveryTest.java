@@ -7,12 +7,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.FallbackSpoolConsumer;
+import dev.sluice.core.port.DuplicateCheck.DuplicateStatus;
 import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.Spool.DeliveryStatus;
 import dev.sluice.core.port.Spool.Receipt;
 import dev.sluice.core.port.Spool.RecordCounts;
+import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.core.port.SpoolConsumer.Delivery;
 import dev.sluice.testkit.LogBatches;
 import dev.sluice.testkit.SpoolContract;
@@ -162,13 +163,13 @@ class WalRecoveryTest {
     assertThat(wal.newConsumer().skippedEntries()).isEqualTo(1);
   }
 
-  /** Appends ten records that may be in another spool; returns a consumer that skips them. */
-  private FallbackSpoolConsumer pollDeferred() throws Exception {
+  /** Appends ten records that may be in another spool; returns a consumer that has skipped them. */
+  private SpoolConsumer pollDeferred() throws Exception {
     var appended =
         wal.spool().append(LogBatches.of(10), AppendMode.POSSIBLE_DUPLICATE).toCompletableFuture();
     assertThat(appended.get(30, SECONDS)).isInstanceOf(AppendResult.Accepted.class);
-    var consumer = wal.newConsumer();
-    assertThat(consumer.pollConfirmed(Duration.ZERO, Duration.ZERO)).isEmpty();
+    var consumer = wal.spool().newConsumer(_ -> DuplicateStatus.UNIQUE);
+    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
     return consumer;
   }
 
@@ -178,10 +179,10 @@ class WalRecoveryTest {
 
     wal.kill();
     var consumer = wal.newConsumer();
-    consumer.ackDrained(consumer.poll(Duration.ZERO).orElseThrow());
+    consumer.ack(consumer.poll(Duration.ZERO).orElseThrow());
 
     assertThat(consumer.poll(Duration.ZERO)).isEmpty();
-    assertSurvivesKill(new RecordCounts(0, 0, 0));
+    assertSurvivesKill(new RecordCounts(10, 0, 0));
   }
 
   @Test
@@ -455,7 +456,7 @@ class WalRecoveryTest {
         .satisfies(age -> assertThat(age).isBetween(Duration.ofHours(5), Duration.ofHours(6)));
   }
 
-  private Delivery poll(FallbackSpoolConsumer consumer) throws InterruptedException {
+  private Delivery poll(SpoolConsumer consumer) throws InterruptedException {
     return consumer.poll(TIMEOUT).orElseThrow();
   }
 

@@ -39,12 +39,14 @@ final class DeliveryLifecycle implements SmartLifecycle {
   private final DeliveryMetrics metrics;
   private final InstantSource clock;
   private final DeliveryProperties settings;
+  private final int redisWorkers;
   private final ShutdownDeadline deadline;
   private volatile List<DeliveryWorker> workers = List.of();
   private volatile List<SpoolConsumer> consumers = List.of();
 
   /**
    * @param enrichers the factory of the enricher of each worker
+   * @param redisWorkers the number of workers of each shard of Redis; 0 without the role deliver
    */
   DeliveryLifecycle(
       SpoolBackend spoolBackend,
@@ -55,6 +57,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
       DeliveryMetrics metrics,
       InstantSource clock,
       DeliveryProperties settings,
+      int redisWorkers,
       ShutdownDeadline deadline) {
     this.spoolBackend = spoolBackend;
     this.database = database;
@@ -64,6 +67,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
     this.metrics = metrics;
     this.clock = clock;
     this.settings = settings;
+    this.redisWorkers = redisWorkers;
     this.deadline = deadline;
   }
 
@@ -75,9 +79,9 @@ final class DeliveryLifecycle implements SmartLifecycle {
   public void start() {
     migrate();
     var started = new ArrayList<DeliveryWorker>();
-    var consumersByWorker = spoolBackend.consumers(settings.workers());
+    var consumersByWorker = spoolBackend.consumers(redisWorkers);
     consumers = List.copyOf(consumersByWorker.values());
-    // the worker of the fallback stores while the workers of Redis are idle, at a pace of its own
+    // the worker of the fallback stores mostly while those of Redis are idle, at a pace of its own
     int concurrentWorkers =
         consumersByWorker.size() - (consumersByWorker.containsKey(SpoolBackend.WAL_WORKER) ? 1 : 0);
     for (var entry : consumersByWorker.entrySet()) {

@@ -1,6 +1,7 @@
 package dev.sluice.api.config;
 
 import dev.sluice.api.config.SluiceProperties.Role;
+import dev.sluice.api.config.SluiceProperties.SpoolType;
 import dev.sluice.api.grpc.InboundMemoryTracer;
 import dev.sluice.api.grpc.MessageDecompressors;
 import dev.sluice.api.ops.DeadLettersEndpoint;
@@ -56,10 +57,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerExecutorProvider;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.type.AnnotatedTypeMetadata;
 import org.springframework.grpc.server.ServerBuilderCustomizer;
 
 /** The wiring of the gateway: it binds each port of the core to an adapter. */
@@ -283,14 +287,14 @@ class GatewayConfiguration {
   }
 
   @Bean
-  @Conditional(DeliverRole.class)
+  @Conditional(Delivering.class)
   SharedDictionaryCache sharedDictionaryCache(
       DictionaryProperties properties, Dictionary dictionary) {
     return new SharedDictionaryCache(properties.cacheSettings(), dictionary);
   }
 
   @Bean
-  @Conditional(DeliverRole.class)
+  @Conditional(Delivering.class)
   TemplateRegistry templateRegistry(
       TemplatesProperties properties, Dictionary dictionary, Scheduler scheduler) {
     var templateRegistry = new TemplateRegistry(properties.minerSettings(), dictionary);
@@ -303,7 +307,7 @@ class GatewayConfiguration {
   }
 
   @Bean
-  @Conditional(DeliverRole.class)
+  @Conditional(Delivering.class)
   TemplatesLifecycle templatesLifecycle(
       TemplateRegistry templateRegistry,
       TemplatesProperties properties,
@@ -313,7 +317,7 @@ class GatewayConfiguration {
   }
 
   @Bean
-  @Conditional(DeliverRole.class)
+  @Conditional(Delivering.class)
   DictionaryEndpoint.Dependencies dictionaryDependencies(
       SharedDictionaryCache texts,
       TemplateRegistry templateRegistry,
@@ -330,14 +334,14 @@ class GatewayConfiguration {
   }
 
   @Bean
-  @Conditional(DeliverRole.class)
+  @Conditional(Delivering.class)
   DictionaryGauges dictionaryGauges(
       SharedDictionaryCache texts, TemplateRegistry templateRegistry) {
     return new DictionaryGauges(texts, templateRegistry);
   }
 
   @Bean
-  @Conditional(DeliverRole.class)
+  @Conditional(Delivering.class)
   DeliveryLifecycle deliveryLifecycle(
       SpoolBackend spoolBackend,
       ClickHouseDatabase database,
@@ -350,6 +354,7 @@ class GatewayConfiguration {
       MicrometerMetrics metrics,
       ShutdownDeadline deadline,
       DeliveryProperties delivery,
+      SluiceProperties sluice,
       InstantSource clock) {
     var encoderSettings = dictionary.encoderSettings();
     Supplier<LogEnricher> enrichers =
@@ -369,6 +374,7 @@ class GatewayConfiguration {
         metrics,
         clock,
         delivery,
+        sluice.roles().contains(Role.DELIVER) ? delivery.workers() : 0,
         deadline);
   }
 
@@ -427,7 +433,7 @@ class GatewayConfiguration {
   }
 
   @Bean
-  @Conditional(DeliverRole.class)
+  @Conditional(Delivering.class)
   MeterBinder deliveryPausedGauges(DeliveryLifecycle delivery) {
     return registry -> {
       for (var pauseReason : PauseReason.values()) {
@@ -441,7 +447,7 @@ class GatewayConfiguration {
   }
 
   @Bean
-  @Conditional(DeliverRole.class)
+  @Conditional(Delivering.class)
   MeterBinder skippedEntriesGauge(DeliveryLifecycle delivery) {
     return registry ->
         Gauge.builder("sluice.spool.skipped.entries", delivery, DeliveryLifecycle::skippedEntries)
@@ -451,13 +457,12 @@ class GatewayConfiguration {
 
   @Bean
   @Conditional(IngestRole.class)
-  SpoolHealth spoolHealthIndicator(SpoolBackend spoolBackend, SluiceProperties sluice) {
-    return new SpoolHealth(
-        spoolBackend.spool(), spoolBackend.failover(), sluice.roles().contains(Role.DELIVER));
+  SpoolHealth spoolHealthIndicator(SpoolBackend spoolBackend) {
+    return new SpoolHealth(spoolBackend.spool(), spoolBackend.failover());
   }
 
   @Bean
-  @Conditional(DeliverRole.class)
+  @Conditional(Delivering.class)
   DeliveryHealth deliveryHealthIndicator(DeliveryLifecycle delivery, SpoolBackend spoolBackend) {
     return new DeliveryHealth(delivery::workers, spoolBackend.deliverableBacklog());
   }
@@ -476,6 +481,22 @@ class GatewayConfiguration {
   static final class DeliverRole extends RoleCondition {
     DeliverRole() {
       super(Role.DELIVER);
+    }
+  }
+
+  /** The role deliver, or a write-ahead log as fallback, which no other process can deliver. */
+  static final class Delivering extends RoleCondition {
+    Delivering() {
+      super(Role.DELIVER);
+    }
+
+    @Override
+    public boolean matches(ConditionContext context, AnnotatedTypeMetadata metadata) {
+      return super.matches(context, metadata)
+          || Binder.get(context.getEnvironment())
+                  .bind("sluice.spool", SpoolType.class)
+                  .orElse(SpoolType.REDIS_THEN_WAL)
+              == SpoolType.REDIS_THEN_WAL;
     }
   }
 }

@@ -12,7 +12,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param roles roles of this process: ingest, deliver or both
  * @param spool spool that keeps logs until they are in ClickHouse: redis; wal, the write-ahead log
  *     on the local disk, without Redis; or redis-then-wal, Redis with the write-ahead log as
- *     fallback
+ *     fallback, which each process delivers itself, whatever its roles
  * @param instance name of this process among those that share a spool, stable across restarts;
  *     unset means the host name and the HTTP port, which are unique among the running processes of
  *     a host

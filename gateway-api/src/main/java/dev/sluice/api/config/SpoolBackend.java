@@ -12,7 +12,6 @@ import dev.sluice.core.port.TimeoutScheduler;
 import dev.sluice.redis.RedisSpool;
 import dev.sluice.wal.WalSpool;
 import java.io.IOException;
-import java.time.Duration;
 import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -24,7 +23,6 @@ import org.springframework.context.SmartLifecycle;
 /**
  * The implementation of the spool ports that {@code sluice.spool} selects: Redis, the write-ahead
  * log, or Redis with the write-ahead log as fallback. It starts before all components that use it.
- * When it stops, after the last delivery, it drains the fallback into Redis.
  */
 final class SpoolBackend implements SmartLifecycle, AutoCloseable {
 
@@ -34,15 +32,11 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
   /** The name of the delivery worker of the write-ahead log. */
   static final String WAL_WORKER = "wal";
 
-  /** The minimum, also past the shutdown deadline: other processes can deliver the drained logs. */
-  private static final Duration MIN_DRAIN_TIMEOUT = Duration.ofSeconds(1);
-
   private final @Nullable RedisSpool redis;
   private final int shards;
   private final @Nullable WalSpool wal;
   private final @Nullable FailoverSpool failover;
   private final SpoolPorts ports;
-  private final ShutdownDeadline deadline;
   private volatile boolean running;
 
   private record SpoolPorts(Spool spool, IdempotencyStore idempotencyStore, Backlog backlog) {}
@@ -52,21 +46,18 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
       int shards,
       @Nullable WalSpool wal,
       @Nullable FailoverSpool failover,
-      SpoolPorts ports,
-      ShutdownDeadline deadline) {
+      SpoolPorts ports) {
     this.redis = redis;
     this.shards = shards;
     this.wal = wal;
     this.failover = failover;
     this.ports = ports;
-    this.deadline = deadline;
   }
 
-  static SpoolBackend redis(
-      RedisSpool.RedisSpoolSettings settings, InstantSource clock, ShutdownDeadline deadline) {
+  static SpoolBackend redis(RedisSpool.RedisSpoolSettings settings, InstantSource clock) {
     var redis = new RedisSpool(settings, clock);
     var ports = new SpoolPorts(redis, redis, redis);
-    return new SpoolBackend(redis, settings.shards(), null, null, ports, deadline);
+    return new SpoolBackend(redis, settings.shards(), null, null, ports);
   }
 
   /**
@@ -74,10 +65,9 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
    *
    * @throws WalUnavailableException when its directory cannot be used
    */
-  static SpoolBackend wal(
-      WalSpool.WalSpoolSettings settings, InstantSource clock, ShutdownDeadline deadline) {
+  static SpoolBackend wal(WalSpool.WalSpoolSettings settings, InstantSource clock) {
     var wal = openWal(settings, clock);
-    return new SpoolBackend(null, 0, wal, null, new SpoolPorts(wal, wal, wal), deadline);
+    return new SpoolBackend(null, 0, wal, null, new SpoolPorts(wal, wal, wal));
   }
 
   /**
@@ -91,21 +81,20 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
       FailoverSpool.FailoverSettings settings,
       Scheduler scheduler,
       TimeoutScheduler timeoutScheduler,
-      InstantSource clock,
-      ShutdownDeadline deadline) {
+      InstantSource clock) {
     var wal = openWal(walSettings, clock); // first: it may throw, and Redis must then stay closed
     var redis = new RedisSpool(redisSettings, clock);
     var failover =
         new FailoverSpool(
             new FailoverSpool.SpoolTarget("Redis", redis, redis, redis),
+            redis,
             new FailoverSpool.SpoolTarget("the write-ahead log", wal, wal, wal),
-            wal.newConsumer(),
             settings,
             scheduler,
             timeoutScheduler,
             clock);
     var ports = new SpoolPorts(failover, failover, failover);
-    return new SpoolBackend(redis, redisSettings.shards(), wal, failover, ports, deadline);
+    return new SpoolBackend(redis, redisSettings.shards(), wal, failover, ports);
   }
 
   private static WalSpool openWal(WalSpool.WalSpoolSettings settings, InstantSource clock) {
@@ -169,7 +158,8 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
   }
 
   /**
-   * Creates the consumers of the delivery workers, by the name of the worker. Call it once.
+   * Creates the consumers of the delivery workers, by the name of the worker. Call it once. The
+   * write-ahead log has a consumer in any case, because no other process can deliver it.
    *
    * @param workers delivery workers of each shard of Redis
    */
@@ -185,10 +175,9 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
         }
       }
     }
-    if (failover != null) {
-      consumersByWorker.put(WAL_WORKER, failover.fallbackConsumer());
-    } else if (wal != null) {
-      consumersByWorker.put(WAL_WORKER, wal.newConsumer());
+    if (wal != null) {
+      consumersByWorker.put(
+          WAL_WORKER, wal.newConsumer(failover == null ? null : failover.duplicateCheck()));
     }
     return consumersByWorker;
   }
@@ -204,10 +193,6 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
   @Override
   public void stop() {
     running = false;
-    if (failover != null) {
-      var remaining = deadline.remaining();
-      failover.drain(remaining.compareTo(MIN_DRAIN_TIMEOUT) < 0 ? MIN_DRAIN_TIMEOUT : remaining);
-    }
   }
 
   @Override

@@ -1,6 +1,5 @@
 package dev.sluice.api.config;
 
-import dev.sluice.api.config.SluiceProperties.Role;
 import dev.sluice.api.config.SluiceProperties.SpoolType;
 import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.core.port.Scheduler;
@@ -14,7 +13,6 @@ import io.micrometer.core.instrument.binder.MeterBinder;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
-import java.time.Duration;
 import java.time.InstantSource;
 import java.util.function.ToDoubleFunction;
 import org.slf4j.Logger;
@@ -28,9 +26,6 @@ import org.springframework.core.env.Environment;
 @Configuration(proxyBeanMethods = false)
 class SpoolConfiguration {
   private static final Logger LOG = LoggerFactory.getLogger(SpoolConfiguration.class);
-
-  /** ClickHouse checks the timeout of an insert only between two blocks. */
-  private static final Duration INSERT_TIMEOUT_MARGIN = Duration.ofMinutes(1);
 
   @Bean(destroyMethod = "close")
   ManagedEngines managedEngines(
@@ -200,14 +195,12 @@ class SpoolConfiguration {
       RedisProperties redis,
       WalProperties wal,
       FailoverProperties failover,
-      ClickHouseProperties clickHouse,
       Scheduler scheduler,
       TimeoutScheduler timeoutScheduler,
-      InstantSource clock,
-      ShutdownDeadline deadline) {
+      InstantSource clock) {
     return switch (sluice.spool()) {
-      case REDIS -> SpoolBackend.redis(common.redis(engines.redisUrl(), redis), clock, deadline);
-      case WAL -> SpoolBackend.wal(common.wal(wal), clock, deadline);
+      case REDIS -> SpoolBackend.redis(common.redis(engines.redisUrl(), redis), clock);
+      case WAL -> SpoolBackend.wal(common.wal(wal), clock);
       case REDIS_THEN_WAL ->
           SpoolBackend.redisThenWal(
               common.redis(engines.redisUrl(), redis),
@@ -215,14 +208,11 @@ class SpoolConfiguration {
               new FailoverSpool.FailoverSettings(
                   failover.primaryTimeout(),
                   failover.probeInterval(),
-                  sluice.roles().contains(Role.DELIVER),
                   common.ingest().idempotencyKeys(),
-                  common.ingest().idempotencyKeyTtl(),
-                  clickHouse.insertTimeout().plus(INSERT_TIMEOUT_MARGIN)),
+                  common.ingest().idempotencyKeyTtl()),
               scheduler,
               timeoutScheduler,
-              clock,
-              deadline);
+              clock);
     };
   }
 }

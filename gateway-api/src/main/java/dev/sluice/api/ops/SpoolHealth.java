@@ -13,16 +13,13 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 public final class SpoolHealth implements HealthIndicator {
   private final Spool spool;
   private final @Nullable FailoverSpool failover;
-  private final boolean delivers;
 
   /**
    * @param failover the failover from Redis; null when the spool has no fallback
-   * @param delivers whether this process delivers the logs of the fallback
    */
-  public SpoolHealth(Spool spool, @Nullable FailoverSpool failover, boolean delivers) {
+  public SpoolHealth(Spool spool, @Nullable FailoverSpool failover) {
     this.spool = spool;
     this.failover = failover;
-    this.delivers = delivers;
   }
 
   @Override
@@ -42,12 +39,10 @@ public final class SpoolHealth implements HealthIndicator {
     if (!status.primaryAvailable()) {
       health.withDetail(
           "failover",
-          "Redis rejects logs; the write-ahead log accepts them and "
-              + (delivers ? "delivers them" : "keeps them until Redis is available")
-              + ": "
+          "Redis rejects logs; the write-ahead log accepts them and delivers them: "
               + status.reason());
     } else if (status.fallbackRecords() > 0) {
-      health.withDetail("failover", "the write-ahead log drains its logs into Redis");
+      health.withDetail("failover", "the write-ahead log delivers its last logs");
     }
     if (!status.primaryAvailable() || status.fallbackRecords() > 0) {
       health.withDetail("fallbackRecords", status.fallbackRecords());

@@ -73,15 +73,9 @@ class SpoolBackendTest {
             10,
             Duration.ofMinutes(1)),
         new FailoverSpool.FailoverSettings(
-            Duration.ofSeconds(10),
-            Duration.ofHours(1),
-            true,
-            10,
-            Duration.ofDays(1),
-            Duration.ofMinutes(2)),
+            Duration.ofSeconds(10), Duration.ofHours(1), 10, Duration.ofDays(1)),
         (_, _) -> {}, // no timer runs
         (_, _) -> () -> {},
-        InstantSource.system(),
-        new ShutdownDeadline(Duration.ofSeconds(1)));
+        InstantSource.system());
   }
 }

@@ -35,8 +35,7 @@ class WalFailureAnalyzerTest {
             deliveryLimits,
             10,
             Duration.ofDays(1)),
-        InstantSource.system(),
-        new ShutdownDeadline(Duration.ofSeconds(1)));
+        InstantSource.system());
   }
 
   private FailureAnalysis analysis() {

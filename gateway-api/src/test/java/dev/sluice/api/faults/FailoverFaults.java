@@ -156,7 +156,7 @@ final class FailoverFaults {
     return Duration.ofMillis(random.nextInt(2 * START_MILLIS));
   }
 
-  /** Each gateway drains its own write-ahead log; one of them is killed during the drain. */
+  /** Each gateway delivers its own write-ahead log; one of them is killed meanwhile. */
   private static String killOneOfTwo(Round round) throws IOException, InterruptedException {
     var site = round.site();
     round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
@@ -175,7 +175,7 @@ final class FailoverFaults {
     verify(status == GatewayUnderTest.SIGKILL_EXIT_STATUS, "exit status " + status);
     round.markFaultEnd();
     site.gateways().getLast().start();
-    return "failover of both gateways, one killed by SIGKILL during its drain";
+    return "failover of both gateways, one killed by SIGKILL while it delivers its write-ahead log";
   }
 
   private static void awaitFallbackActive(GatewayUnderTest gateway) {

@@ -21,15 +21,10 @@ class SpoolHealthTest {
   private final FailoverSpool failover =
       new FailoverSpool(
           new FailoverSpool.SpoolTarget("Redis", primary, primary, primary),
+          primary,
           new FailoverSpool.SpoolTarget("the write-ahead log", fallback, fallback, fallback),
-          fallback,
           new FailoverSpool.FailoverSettings(
-              Duration.ofSeconds(10),
-              Duration.ofHours(1),
-              true,
-              10,
-              Duration.ofDays(1),
-              Duration.ofMinutes(2)),
+              Duration.ofSeconds(10), Duration.ofHours(1), 10, Duration.ofDays(1)),
           (_, _) -> {}, // no timer runs
           (_, _) -> () -> {},
           InstantSource.system());
@@ -39,8 +34,8 @@ class SpoolHealthTest {
     failover.close();
   }
 
-  private SpoolHealth health(boolean delivers) {
-    return new SpoolHealth(failover, failover, delivers);
+  private SpoolHealth health() {
+    return new SpoolHealth(failover, failover);
   }
 
   private void append(int records) {
@@ -52,18 +47,18 @@ class SpoolHealthTest {
   void health_redisAvailable_isUpWithoutDetails() {
     append(3);
 
-    var health = health(true).health();
+    var health = health().health();
 
     assertThat(health.getStatus()).isEqualTo(Status.UP);
     assertThat(health.getDetails()).isEmpty();
   }
 
   @Test
-  void health_failoverWithDeliverRole_isUpAndReportsDelivery() {
+  void health_failover_isUpAndReportsDelivery() {
     primary.setUnavailable(FULL);
     append(3);
 
-    var health = health(true).health();
+    var health = health().health();
 
     assertThat(health.getStatus()).isEqualTo(Status.UP);
     assertThat(health.getDetails())
@@ -74,29 +69,13 @@ class SpoolHealthTest {
   }
 
   @Test
-  void health_failoverWithoutDeliverRole_isUpAndReportsTheBacklog() {
-    primary.setUnavailable(FULL);
-    append(3);
-
-    var health = health(false).health();
-
-    assertThat(health.getStatus()).isEqualTo(Status.UP);
-    assertThat(health.getDetails())
-        .containsEntry("fallbackRecords", 3L)
-        .containsEntry(
-            "failover",
-            "Redis rejects logs; the write-ahead log accepts them and keeps them until Redis is"
-                + " available: it is full");
-  }
-
-  @Test
   void health_bothSpoolsUnavailable_isDownWithTheReason() {
     primary.setUnavailable(FULL);
     fallback.setUnavailable(
         new AppendResult.Unavailable(Duration.ofSeconds(1), "no space on the disk"));
     var _ = failover.append(LogBatches.of(1)).toCompletableFuture().join();
 
-    var health = health(true).health();
+    var health = health().health();
 
     assertThat(health.getStatus()).isEqualTo(Status.DOWN);
     assertThat(health.getDetails().get("reason"))
@@ -107,7 +86,7 @@ class SpoolHealthTest {
 
   @Test
   void health_noFailover_isTheSpoolStatus() {
-    var health = new SpoolHealth(primary, null, true);
+    var health = new SpoolHealth(primary, null);
     assertThat(health.health().getStatus()).isEqualTo(Status.UP);
 
     primary.setUnavailable(FULL);

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * The circuit breaker in front of the primary spool. All calls to the primary go through it and
  * time out after the primary timeout, which {@link TimeoutScheduler} may detect slightly late. The
  * breaker opens at the first failure and closes after two successful probes in a row. Safe for use
- * by many threads; only {@link #awaitOpen} and {@link #awaitClosed} block.
+ * by many threads; no method blocks.
  */
 final class CircuitBreaker {
   private static final System.Logger LOG = System.getLogger(CircuitBreaker.class.getName());
@@ -48,6 +48,7 @@ final class CircuitBreaker {
   private final TimeoutScheduler timeoutScheduler;
   private volatile BreakerState state = new BreakerState(0, null);
   private volatile SpoolStatus lastStatus = new SpoolStatus(null, null, 0, 0);
+  private volatile Runnable onClosed = () -> {};
   private volatile boolean stopped;
 
   /** Successful probes in a row. Guarded by this. */
@@ -89,35 +90,18 @@ final class CircuitBreaker {
     }
   }
 
-  /** Starts the periodic probe of the primary. */
-  void start() {
+  /**
+   * Starts the periodic probe of the primary.
+   *
+   * @param closedListener called each time the breaker closes; must not block
+   */
+  void start(Runnable closedListener) {
+    onClosed = closedListener;
     probe();
   }
 
   void stop() {
     stopped = true;
-  }
-
-  /** Waits up to {@code timeout} until the breaker is open; returns whether it is. */
-  boolean awaitOpen(Duration timeout) throws InterruptedException {
-    return await(false, timeout);
-  }
-
-  /** Waits up to {@code timeout} until the breaker is closed; returns whether it is. */
-  boolean awaitClosed(Duration timeout) throws InterruptedException {
-    return await(true, timeout);
-  }
-
-  private synchronized boolean await(boolean closed, Duration timeout) throws InterruptedException {
-    long deadline = System.nanoTime() + timeout.toNanos();
-    while (isClosed() != closed) {
-      long millis = Duration.ofNanos(deadline - System.nanoTime()).toMillis();
-      if (millis <= 0) {
-        return false;
-      }
-      wait(millis);
-    }
-    return true;
   }
 
   /**
@@ -217,12 +201,9 @@ final class CircuitBreaker {
         current == null || current.unavailableReason() != null ? 0 : consecutiveSuccesses + 1;
     if (consecutiveSuccesses >= REQUIRED_SUCCESSES) {
       state = new BreakerState(generation + 1, null);
-      notifyAll();
       LOG.log(
-          Level.INFO,
-          "failover ended: {0} is available again, new records go to {0}; draining {1}",
-          primaryName,
-          fallbackName);
+          Level.INFO, "failover ended: {0} is available again, new records go to {0}", primaryName);
+      onClosed.run();
     }
   }
 
@@ -232,19 +213,19 @@ final class CircuitBreaker {
     }
     state = new BreakerState(generation + 1, reason);
     consecutiveSuccesses = 0;
-    notifyAll();
     LOG.log(
         Level.WARNING,
-        settings.deliversFallback()
-            ? "failover: {1} is unavailable, records go to {0} and are delivered from there: {2}"
-            : "failover: {1} is unavailable, records go to {0} and wait there for {1}: {2}",
+        "failover: {1} is unavailable, records go to {0} and are delivered from there: {2}",
         fallbackName,
         primaryName,
         reason);
   }
 
-  /** Runs a step; the future fails after the primary timeout, even if the step completes later. */
-  private <T> CompletableFuture<T> withTimeout(Supplier<CompletionStage<T>> step) {
+  /**
+   * Runs a step; the future fails after the primary timeout, even if the step completes later. A
+   * failure does not open the breaker.
+   */
+  <T> CompletableFuture<T> withTimeout(Supplier<CompletionStage<T>> step) {
     var promise = new CompletableFuture<T>();
     try {
       var _ =

@@ -1,16 +1,18 @@
 package dev.sluice.core.failover;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.AppendResolver;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.FallbackSpoolConsumer;
+import dev.sluice.core.port.DuplicateCheck;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.core.port.TimeoutScheduler;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.time.LocalDate;
+import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -21,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A spool of two: appends go to the primary, and to the fallback while the primary is unavailable.
- * When the primary is available again, the fallback is drained to it.
+ * A process delivers the records of its fallback itself.
  *
  * <p>No call waits for the primary longer than the primary timeout. After its first failure, or
  * when it reports that it cannot store durably, the primary is not used until two probes in a row
@@ -29,13 +31,15 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A batch whose append to the primary has no result is appended to the fallback as {@link
  * Spool.AppendMode#POSSIBLE_DUPLICATE}, because it may be in both. If the fallback does not accept
- * it either, the result says that the outcome is unknown. Such a batch is not delivered from the
- * fallback while the primary is unavailable, because another gateway may be delivering the same
- * batch; it waits until it can be drained under its append id, by which the primary recognises it.
+ * it either, the result says that the outcome is unknown. The consumer of the fallback holds such a
+ * batch until the primary is available again and has said whether it has the batch ({@link
+ * #duplicateCheck}). Then the fallback delivers its copy, or drops it after the primary has
+ * delivered the batch.
  *
  * <p>Idempotency keys that were used through this process are recognised in either spool. While the
  * primary is unavailable, keys that were used through another process are unknown, and so is the
- * key of a request that the primary stored after both spools had failed to respond.
+ * key of a request that the primary stored after both spools had failed to respond. Keys that were
+ * used in the fallback are copied to the primary when it is available again.
  *
  * <p>Safe for use by many threads.
  */
@@ -54,21 +58,12 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
    * @param primaryTimeout maximum duration of an append to the primary before the batch goes to the
    *     fallback, at least 1 ms
    * @param probeInterval interval of the probes of the primary, at least 1 ms
-   * @param deliversFallback whether a worker of this process delivers the fallback's records while
-   *     the primary is unavailable
-   * @param maxKeys maximum number of idempotency keys in memory, limited to 100,000; the least
-   *     recently used ones are evicted
+   * @param maxKeys maximum number of idempotency keys in memory, of which 100,000 to recognise
+   *     repeated requests; the least recently used ones are evicted
    * @param keyRetention duration for which a key is kept
-   * @param maxInsertDuration a duration longer than any insert of the store: without a worker, a
-   *     delivery that was begun before the start is drained only after this duration
    */
   public record FailoverSettings(
-      Duration primaryTimeout,
-      Duration probeInterval,
-      boolean deliversFallback,
-      int maxKeys,
-      Duration keyRetention,
-      Duration maxInsertDuration) {
+      Duration primaryTimeout, Duration probeInterval, int maxKeys, Duration keyRetention) {
     public FailoverSettings {
       if (primaryTimeout.toMillis() < 1 || probeInterval.toMillis() < 1) {
         throw new IllegalArgumentException(
@@ -98,21 +93,19 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
   private final SpoolTarget primary;
   private final SpoolTarget fallback;
   private final CircuitBreaker breaker;
-  private final FallbackConsumer fallbackConsumer;
-  private final Scheduler scheduler;
-  private final ReceiptTranslator receiptTranslator;
+  private final DuplicateResolver duplicateResolver;
   private final IdempotencyKeyIndex keyIndex;
-  private final FallbackDrainer drainer;
+  private final KeyCopier keyCopier;
 
   /**
    * Creates the spool.
    *
-   * @param fallbackSpoolConsumer the consumer of the fallback, which this spool uses exclusively
+   * @param resolver the resolver of the primary
    */
   public FailoverSpool(
       SpoolTarget primary,
+      AppendResolver resolver,
       SpoolTarget fallback,
-      FallbackSpoolConsumer fallbackSpoolConsumer,
       FailoverSettings settings,
       Scheduler scheduler,
       TimeoutScheduler timeoutScheduler,
@@ -120,40 +113,20 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
     this.primary = primary;
     this.fallback = fallback;
     this.breaker = new CircuitBreaker(primary, fallback, settings, scheduler, timeoutScheduler);
-    this.fallbackConsumer =
-        new FallbackConsumer(
-            fallbackSpoolConsumer,
-            breaker,
-            settings.deliversFallback(),
-            settings.maxInsertDuration());
-    this.scheduler = scheduler;
-    this.receiptTranslator = new ReceiptTranslator(primary, fallback);
+    this.duplicateResolver = new DuplicateResolver(primary.spool(), resolver, breaker);
     this.keyIndex = new IdempotencyKeyIndex(settings.maxKeys(), settings.keyRetention(), clock);
-    this.drainer =
-        new FallbackDrainer(
-            primary,
-            fallbackSpoolConsumer,
-            fallbackConsumer,
-            breaker,
-            receiptTranslator,
-            keyIndex,
-            settings.primaryTimeout());
+    this.keyCopier = new KeyCopier(resolver, breaker, settings.maxKeys());
   }
 
-  /** Starts the probes of the primary and the drainer. Call once. */
+  /** Starts the probes of the primary and the copy of idempotency keys. Call once. */
   public void start() {
-    breaker.start();
-    fallbackConsumer.start(scheduler);
-    drainer.start();
+    breaker.start(keyCopier::start);
+    keyCopier.add(fallback.keys().usedKeys());
   }
 
-  /**
-   * Returns the consumer of the fallback for one delivery worker; always the same object. It has
-   * deliveries while the primary is unavailable. A delivery that was begun is completed there, even
-   * if the primary becomes available meanwhile.
-   */
-  public SpoolConsumer fallbackConsumer() {
-    return fallbackConsumer;
+  /** Returns the check for the one consumer of the fallback; always the same object. */
+  public DuplicateCheck duplicateCheck() {
+    return duplicateResolver;
   }
 
   /** Returns the state of the failover. Blocks until the fallback has returned its status. */
@@ -163,15 +136,6 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
         reason == null,
         reason == null ? "" : reason,
         fallback.spool().spoolStatus().toCompletableFuture().join().pendingRecords());
-  }
-
-  /**
-   * Drains the fallback for at most {@code timeout} and then stops the drainer, for the shutdown.
-   * Blocks. Call after the {@link #fallbackConsumer} is closed, because a delivery that a worker
-   * has begun is not drained.
-   */
-  public void drain(Duration timeout) {
-    drainer.drain(timeout);
   }
 
   @Override
@@ -190,16 +154,17 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
   }
 
   private CompletionStage<AppendResult> appendToFallback(LogBatch batch, AppendMode mode) {
-    return translateFallbackResult(batch, mode, () -> fallback.spool().append(batch, mode));
+    return translateFallbackResult(mode, () -> fallback.spool().append(batch, mode));
   }
 
   /**
-   * Runs an append to the fallback and translates its result. The stage never fails. A batch that
-   * the fallback does not accept is not in the fallback; its outcome is unknown only if {@code
-   * mode} is {@link Spool.AppendMode#POSSIBLE_DUPLICATE}.
+   * Runs an append to the fallback and translates its result: a receipt of the fallback has a
+   * negative shard. The stage never fails. A batch that the fallback does not accept is not in the
+   * fallback; its outcome is unknown only if {@code mode} is {@link
+   * Spool.AppendMode#POSSIBLE_DUPLICATE}.
    */
   private CompletionStage<AppendResult> translateFallbackResult(
-      LogBatch batch, AppendMode mode, Supplier<CompletionStage<AppendResult>> step) {
+      AppendMode mode, Supplier<CompletionStage<AppendResult>> step) {
     return callSafely(step)
         .exceptionally(failure -> new AppendResult.Unavailable(RETRY_AFTER, failure.toString()))
         .thenApply(
@@ -207,7 +172,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
                 switch (result) {
                   case AppendResult.Accepted(var receipt) ->
                       new AppendResult.Accepted(
-                          receiptTranslator.toExternal(batch.appendId(), receipt));
+                          new Receipt(-1 - receipt.shard(), receipt.entryId()));
                   case AppendResult.Unavailable(var retryAfter, var reason, _) ->
                       unavailableResult(retryAfter, reason, mode);
                   case AppendResult.ClaimLost() -> result;
@@ -242,7 +207,9 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
 
   @Override
   public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
-    return receiptTranslator.statusOf(receipt);
+    return receipt.shard() >= 0
+        ? primary.spool().statusOf(receipt)
+        : fallback.spool().statusOf(new Receipt(-1 - receipt.shard(), receipt.entryId()));
   }
 
   /**
@@ -268,7 +235,12 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
         : new SpoolStatus(null, combined, waiting, delivered);
   }
 
-  /** Reads the fallback first, so that a batch that moves meanwhile is counted at least once. */
+  /**
+   * {@inheritDoc}
+   *
+   * <p>A batch that is in both spools is counted twice, as accepted and as in flight, until one of
+   * them has delivered it.
+   */
   @Override
   public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
     var days = new TreeMap<>(fallback.spool().recordCounts(from));
@@ -299,7 +271,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
       return claimInFallback(key);
     }
     var completed =
-        fallback.keys().cachedResult(key); // perhaps from before a restart and not drained yet
+        fallback.keys().cachedResult(key); // perhaps from before a restart and not copied yet
     if (completed.isPresent()) {
       return CompletableFuture.completedStage(recordClaim(key, completed.get(), true));
     }
@@ -347,7 +319,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
   private CompletionStage<AppendResult> appendWithClaim(
       LogBatch batch, Claim claim, AppendMode mode) {
     if (keyIndex.isInFallback(claim)) {
-      return translateFallbackResult(batch, mode, () -> fallback.keys().append(batch, claim, mode));
+      return appendToFallback(batch, claim, mode);
     }
     if (!breaker.isClosed()) {
       return claimFallbackAndAppend(batch, claim, mode);
@@ -368,15 +340,13 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
    */
   private CompletionStage<AppendResult> claimFallbackAndAppend(
       LogBatch batch, Claim granted, AppendMode mode) {
-    keyIndex.recordDiverted(batch.appendId(), granted);
     return callSafely(() -> fallback.keys().claim(granted.key()))
         .exceptionally(failure -> new ClaimResult.Unavailable(RETRY_AFTER, failure.toString()))
         .thenCompose(
             claimResult ->
                 switch (claimResult) {
                   case ClaimResult.Granted(var fallbackClaim) ->
-                      translateFallbackResult(
-                              batch, mode, () -> fallback.keys().append(batch, fallbackClaim, mode))
+                      appendToFallback(batch, fallbackClaim, mode)
                           .thenCompose(result -> releaseUnlessAppended(fallbackClaim, result));
                   case ClaimResult.Unavailable(var retryAfter, var reason) ->
                       CompletableFuture.completedStage(unavailableResult(retryAfter, reason, mode));
@@ -385,6 +355,23 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
                       ClaimResult.IdempotencyKeyReused() ->
                       CompletableFuture.completedStage(new AppendResult.ClaimLost());
                 });
+  }
+
+  private CompletionStage<AppendResult> appendToFallback(
+      LogBatch batch, Claim claim, AppendMode mode) {
+    return translateFallbackResult(mode, () -> fallback.keys().append(batch, claim, mode))
+        .thenApply(
+            result -> {
+              if (result instanceof AppendResult.Accepted) {
+                keyCopier.add(List.of(usedKey(claim.key(), batch)));
+              }
+              return result;
+            });
+  }
+
+  private static UsedKey usedKey(IdempotencyKey key, LogBatch batch) {
+    return new UsedKey(
+        key.digest(), key.requestDigest(), Instant.ofEpochSecond(0, batch.receivedNanos()));
   }
 
   private CompletionStage<AppendResult> releaseUnlessAppended(
@@ -422,10 +409,10 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
         one.oldestAge().compareTo(other.oldestAge()) > 0 ? one.oldestAge() : other.oldestAge());
   }
 
-  /** Stops the probes and the drainer; the two spools stay open. */
+  /** Stops the probes and the copy of idempotency keys; the two spools stay open. */
   @Override
   public void close() {
     breaker.stop();
-    drainer.stop();
+    keyCopier.close();
   }
 }

@@ -18,8 +18,6 @@ final class IdempotencyKeyIndex {
   /** The maximum number of keys; they are in memory in addition to the keys in the spools. */
   private static final int MAX_KEYS = 100_000;
 
-  private static final int MAX_DIVERTED_CLAIMS = 10_000;
-
   private record KeyId(String tenant, String key) {}
 
   /**
@@ -58,9 +56,6 @@ final class IdempotencyKeyIndex {
 
   /** The states of the keys. Guarded by this. */
   private final LruMap<KeyId, KeyState> states;
-
-  /** The primary's claims of diverted appends, by append id. Guarded by this. */
-  private final LruMap<UUID, Claim> primaryClaims = new LruMap<>(MAX_DIVERTED_CLAIMS);
 
   IdempotencyKeyIndex(int keys, Duration retention, InstantSource clock) {
     this.states = new LruMap<>(Math.min(keys, MAX_KEYS));
@@ -116,16 +111,6 @@ final class IdempotencyKeyIndex {
     states.computeIfPresent(
         keyIdOf(claim.key()),
         (_, keyState) -> claim.owner().equals(keyState.owner()) ? null : keyState);
-  }
-
-  /** Records the primary's claim of an append that is diverted to the fallback. */
-  synchronized void recordDiverted(UUID appendId, Claim claim) {
-    primaryClaims.put(appendId, claim);
-  }
-
-  /** Returns the primary's claim of a diverted append; null if there was none or it was evicted. */
-  synchronized @Nullable Claim primaryClaimOf(UUID appendId) {
-    return primaryClaims.get(appendId);
   }
 
   private void put(

@@ -9,7 +9,6 @@ final class LruMap<K, V> extends LinkedHashMap<K, V> {
   @Serial private static final long serialVersionUID = 1L;
 
   private final int maxEntries;
-  private long evicted;
 
   LruMap(int maxEntries) {
     super(16, 0.75f, true);
@@ -18,15 +17,6 @@ final class LruMap<K, V> extends LinkedHashMap<K, V> {
 
   @Override
   protected boolean removeEldestEntry(Map.Entry<K, V> eldest) {
-    boolean full = size() > maxEntries;
-    if (full) {
-      evicted++;
-    }
-    return full;
-  }
-
-  /** Returns the number of entries evicted so far. */
-  long evicted() {
-    return evicted;
+    return size() > maxEntries;
   }
 }

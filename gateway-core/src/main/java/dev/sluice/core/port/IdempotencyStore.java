@@ -9,6 +9,8 @@ import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletionStage;
@@ -43,6 +45,14 @@ public interface IdempotencyStore {
    */
   default Optional<ClaimResult> cachedResult(IdempotencyKey key) {
     return Optional.empty();
+  }
+
+  /**
+   * Returns the used keys in local memory, oldest first; empty when other processes find the keys
+   * too.
+   */
+  default List<UsedKey> usedKeys() {
+    return List.of();
   }
 
   /** Appends a batch like {@link Spool#append}, and stores the key in the same atomic step. */
@@ -84,6 +94,15 @@ public interface IdempotencyStore {
       }
     }
   }
+
+  /**
+   * A key that a request has used.
+   *
+   * @param digest the {@linkplain IdempotencyKey#digest digest} of the key
+   * @param requestDigest the digest of the request
+   * @param usedAt the receive time of the request, from which the retention of the key counts
+   */
+  record UsedKey(UUID digest, UUID requestDigest, Instant usedAt) {}
 
   /**
    * A claim on a key.

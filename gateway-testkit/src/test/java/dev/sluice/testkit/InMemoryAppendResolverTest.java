@@ -1,11 +1,10 @@
 package dev.sluice.testkit;
 
-import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.FallbackSpoolConsumer;
+import dev.sluice.core.port.AppendResolver;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
 
-class InMemoryFallbackSpoolConsumerTest extends FallbackSpoolConsumerContract {
+class InMemoryAppendResolverTest extends AppendResolverContract {
   final InMemorySpool spool = new InMemorySpool();
 
   @Override
@@ -19,12 +18,7 @@ class InMemoryFallbackSpoolConsumerTest extends FallbackSpoolConsumerContract {
   }
 
   @Override
-  protected Backlog backlog() {
-    return spool;
-  }
-
-  @Override
-  protected FallbackSpoolConsumer consumer() {
+  protected AppendResolver resolver() {
     return spool;
   }
 }

@@ -1,0 +1,79 @@
+package dev.sluice.core.failover;
+
+import dev.sluice.core.port.AppendResolver;
+import dev.sluice.core.port.IdempotencyStore.ClaimResult;
+import dev.sluice.core.port.IdempotencyStore.UsedKey;
+import java.util.ArrayDeque;
+import java.util.Collection;
+import java.util.Deque;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Copies the idempotency keys of the batches that the fallback has accepted to the primary, where
+ * other processes find them. It copies while the circuit breaker is closed, one key at a time on
+ * its own virtual thread. Safe for use by many threads; no method blocks.
+ */
+final class KeyCopier {
+  private final AppendResolver primary;
+  private final CircuitBreaker breaker;
+  private final int maxKeys;
+
+  /** The keys to copy, oldest first; above the maximum the oldest is dropped. Guarded by this. */
+  private final Deque<UsedKey> keys = new ArrayDeque<>();
+
+  /** Whether the thread is running. Guarded by this. */
+  private boolean running;
+
+  /**
+   * Creates the copier.
+   *
+   * @param maxKeys maximum number of keys in memory, as many as the primary keeps
+   */
+  KeyCopier(AppendResolver primary, CircuitBreaker breaker, int maxKeys) {
+    this.primary = primary;
+    this.breaker = breaker;
+    this.maxKeys = maxKeys;
+  }
+
+  synchronized void add(Collection<UsedKey> used) {
+    keys.addAll(used);
+    while (keys.size() > maxKeys) {
+      keys.remove();
+    }
+    start();
+  }
+
+  /** Starts the thread if there are keys to copy and the breaker is closed. */
+  synchronized void start() {
+    if (!running && !keys.isEmpty() && breaker.isClosed()) {
+      running = true;
+      Thread.ofVirtual().name("key-copier").start(this::run);
+    }
+  }
+
+  private void run() {
+    for (var next = poll(); next != null; next = poll()) {
+      var key = next;
+      var result = breaker.claim(() -> primary.completeKey(key)).join();
+      if (result instanceof ClaimResult.Unavailable) {
+        retry(key); // the breaker is open now, and starts the thread again when it closes
+      }
+    }
+  }
+
+  /** Returns the next key to copy; null when the thread must end. */
+  private synchronized @Nullable UsedKey poll() {
+    var key = breaker.isClosed() ? keys.poll() : null;
+    running = key != null;
+    return key;
+  }
+
+  private synchronized void retry(UsedKey key) {
+    keys.addFirst(key);
+  }
+
+  /** Ends the thread; keys that are not copied are copied after the next start. */
+  synchronized void close() {
+    keys.clear();
+  }
+}

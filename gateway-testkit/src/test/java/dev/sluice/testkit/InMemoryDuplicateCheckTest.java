@@ -1,0 +1,20 @@
+package dev.sluice.testkit;
+
+import dev.sluice.core.port.DuplicateCheck;
+import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.SpoolConsumer;
+
+class InMemoryDuplicateCheckTest extends DuplicateCheckContract {
+  final InMemorySpool spool = new InMemorySpool();
+
+  @Override
+  protected Spool spool() {
+    return spool;
+  }
+
+  @Override
+  protected SpoolConsumer consumer(DuplicateCheck duplicateCheck) {
+    spool.setDuplicateCheck(duplicateCheck);
+    return spool;
+  }
+}
