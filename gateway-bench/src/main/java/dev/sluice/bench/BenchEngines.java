@@ -51,10 +51,6 @@ final class BenchEngines implements AutoCloseable {
     return clickHouseAdmin;
   }
 
-  SpoolBacklog spoolBacklog() throws IOException {
-    return SpoolBacklog.query(redis.port(), redis.password());
-  }
-
   /** Returns the versions that both engines report. */
   String versions() throws IOException, InterruptedException {
     var output =

@@ -7,7 +7,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -177,23 +176,15 @@ public final class EndToEndReport {
     var http = "http://127.0.0.1:" + gateway.port();
     return switch (each) {
       case OTLP, DRAIN ->
-          wrk(http + "/v1/logs", folder, BodyFormat.OTLP, bodies, LOGS, FEW_CONNECTIONS);
+          Wrk.of(http + "/v1/logs", folder, BodyFormat.OTLP, bodies, LOGS, 0, FEW_CONNECTIONS);
       case GZIP ->
-          wrk(http + "/v1/logs", folder, BodyFormat.OTLP_GZIP, bodies, LOGS, FEW_CONNECTIONS);
-      case JSON ->
-          wrk(http + "/api/v1/logs", folder, BodyFormat.JSON, OBJECT_BODIES, 1, MANY_CONNECTIONS);
-      case ARRAYS ->
-          wrk(
-              http + "/api/v1/logs",
-              folder,
-              BodyFormat.JSON,
-              bodies * LOGS / ARRAY_LOGS,
-              ARRAY_LOGS,
-              MANY_CONNECTIONS);
+          Wrk.of(http + "/v1/logs", folder, BodyFormat.OTLP_GZIP, bodies, LOGS, 0, FEW_CONNECTIONS);
+      case JSON -> json(http, folder, OBJECT_BODIES, 1);
+      case ARRAYS -> json(http, folder, bodies * LOGS / ARRAY_LOGS, ARRAY_LOGS);
       case GRPC ->
           new Ghz(
               gateway.grpcPort(),
-              RequestBodies.writeBodies(folder, BodyFormat.OTLP, bodies, LOGS),
+              RequestBodies.writeBodies(folder, BodyFormat.OTLP, bodies, LOGS, 0),
               FEW_CONNECTIONS);
       case OPEN ->
           new Vegeta(
@@ -203,11 +194,10 @@ public final class EndToEndReport {
     };
   }
 
-  private static LoadGenerator wrk(
-      String url, Path folder, BodyFormat form, int bodies, int logs, int connections)
+  private static LoadGenerator json(String http, Path folder, int bodies, int logs)
       throws IOException {
-    var file = RequestBodies.writeBodies(folder, form, bodies, logs);
-    return new Wrk(url, file, form.contentType, form.contentEncoding, connections);
+    return Wrk.of(
+        http + "/api/v1/logs", folder, BodyFormat.JSON, bodies, logs, 0, MANY_CONNECTIONS);
   }
 
   private double openLogsPerSecond() {
@@ -250,14 +240,8 @@ public final class EndToEndReport {
     return settings.toArray(String[]::new);
   }
 
-  private Map<String, String> setup(Path folder) throws IOException, InterruptedException {
-    var setup = new LinkedHashMap<String, String>();
-    setup.put("machine", WorkDir.describeMachine(folder));
-    setup.put(
-        "gateway",
-        Environment.text("COMMIT", "unknown") + ", " + String.join(" ", JavaProcess.options()));
-    setup.put("engines", versions);
-    setup.put("load generators", Environment.text("GENERATORS", "unknown"));
+  private Map<String, String> setup(Path folder) throws IOException {
+    var setup = ReportWriter.setup(folder, versions);
     setup.put("seconds", "%d per case, after a warm-up of %d".formatted(seconds, warmUp));
     setup.put("distinct logs", "%,d; JSON objects %,d".formatted(bodies * LOGS, OBJECT_BODIES));
     return setup;

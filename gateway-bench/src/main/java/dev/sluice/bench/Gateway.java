@@ -10,10 +10,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -24,10 +22,6 @@ final class Gateway implements LogServer {
   static final Path JAR = Path.of("gateway-api/target/sluice-app.jar");
 
   private static final Duration START_TIMEOUT = Duration.ofMinutes(2);
-  private static final Duration DRAIN_TIMEOUT = Duration.ofMinutes(10);
-
-  /** The time without progress after which the remaining logs count as undeliverable. */
-  private static final Duration STALL_TIMEOUT = Duration.ofSeconds(10);
 
   private final HttpClient http = HttpClient.newHttpClient();
   private final int port = JavaProcess.freePort();
@@ -97,11 +91,6 @@ final class Gateway implements LogServer {
     return new ProcessStats(pid(), engines);
   }
 
-  /** Returns the statistics of the gateway and of the engines that it has started. */
-  ProcessStats processStatsWithEngines() {
-    return new ProcessStats(pid(), Set.of());
-  }
-
   /** Suspends the process until {@link #resume}. */
   void suspend() throws IOException, InterruptedException {
     process.signal("STOP");
@@ -122,75 +111,27 @@ final class Gateway implements LogServer {
   }
 
   /** Returns the value of a metric; NaN when the gateway does not export it. */
-  double gauge(String name) throws IOException, InterruptedException {
+  private double gauge(String name) throws IOException, InterruptedException {
     var found =
         Pattern.compile("(?m)^" + name + "(?:\\{[^}]*})? (\\S+)$")
             .matcher(get("/actuator/prometheus").body());
     return found.find() ? Double.parseDouble(found.group(1)) : Double.NaN;
   }
 
-  /**
-   * The end of a drain.
-   *
-   * @param nanos the time of the end, as {@link System#nanoTime}
-   * @param remaining the number of log records that are still in the spool
-   */
-  record DrainResult(long nanos, long remaining) {}
-
-  /**
-   * Waits until the write-ahead log has no backlog, or its backlog no longer shrinks: an append
-   * that Redis may also have waits for Redis.
-   */
-  DrainResult awaitWalDrained() throws IOException, InterruptedException {
-    double lowest = Double.POSITIVE_INFINITY;
-    long lastDropNanos = System.nanoTime();
-    while (lowest > 0 && System.nanoTime() - lastDropNanos < STALL_TIMEOUT.toNanos()) {
-      double backlog = gauge("sluice_wal_backlog_records");
-      if (backlog < lowest) {
-        lowest = backlog;
-        lastDropNanos = System.nanoTime();
-      }
-      Thread.sleep(100);
-    }
-    if (Double.isInfinite(lowest)) {
-      throw new IOException("the gateway does not export sluice_wal_backlog_records");
-    }
-    return new DrainResult(lastDropNanos, (long) lowest);
-  }
-
-  /** Waits until neither Redis nor the write-ahead log has a backlog. */
-  DrainResult awaitDrained() throws IOException, InterruptedException {
-    long end = System.nanoTime() + DRAIN_TIMEOUT.toNanos();
-    while (gauge("sluice_spool_entries") != 0 || gauge("sluice_wal_backlog_records") != 0) {
-      if (System.nanoTime() > end) {
-        throw new IOException("the spool of the gateway does not drain");
-      }
-      Thread.sleep(100);
-    }
-    return new DrainResult(System.nanoTime(), 0);
-  }
-
-  /**
-   * Returns the ledger of the gateway: the state of all accepted logs. Waits until all parts of the
-   * ledger are available.
-   */
-  JsonNode ledger() throws IOException, InterruptedException {
+  /** Waits until all parts of the ledger are available. */
+  @Override
+  public Long imbalance() throws IOException, InterruptedException {
     long end = System.nanoTime() + START_TIMEOUT.toNanos();
     while (true) {
       var response = get("/actuator/ledger");
       if (response.statusCode() == 200) {
-        return JsonMapper.shared().readTree(response.body());
+        return JsonMapper.shared().readTree(response.body()).path("imbalance").asLong();
       }
       if (System.nanoTime() > end) {
         throw new IOException("the ledger is not available: " + response.body());
       }
       Thread.sleep(1_000);
     }
-  }
-
-  @Override
-  public Long imbalance() throws IOException, InterruptedException {
-    return ledger().path("imbalance").asLong();
   }
 
   /** {@inheritDoc} The value is that of the last garbage collection. */

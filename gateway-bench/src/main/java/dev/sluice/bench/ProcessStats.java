@@ -1,7 +1,5 @@
 package dev.sluice.bench;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,7 +8,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.LongFunction;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /**
  * The resource use of a process and its descendants, except those that are measured separately:
@@ -20,12 +17,8 @@ final class ProcessStats {
   /** The clock ticks per second in the times of {@code /proc}. */
   static final double TICKS_PER_SECOND = 100;
 
-  private static final int SECTOR_BYTES = 512;
-  private static final int PAGE_BYTES = 4096;
   private static final Pattern PEAK = Pattern.compile("VmHWM:\\s+(\\d+) kB");
   private static final Pattern RESIDENT = Pattern.compile("VmRSS:\\s+(\\d+) kB");
-  private static final Pattern WRITTEN = Pattern.compile("(?m)^write_bytes: (\\d+)$");
-  private static final Pattern WHOLE_DISK = Pattern.compile("(vd|sd|xvd)[a-z]|nvme\\d+n\\d+");
 
   private final long pid;
   private final Set<Long> excludedPids;
@@ -38,43 +31,6 @@ final class ProcessStats {
   ProcessStats(long pid, Set<Long> excludedPids) {
     this.pid = pid;
     this.excludedPids = excludedPids;
-  }
-
-  /**
-   * The counters at one moment.
-   *
-   * @param nanos the moment, as {@link System#nanoTime}
-   * @param cpuSeconds the CPU seconds of the process
-   * @param writtenBytes the bytes that the process has written to any disk
-   * @param diskBytes the bytes that all processes have written to all disks
-   * @param diskOperations the write operations of all processes on all disks
-   * @param diskBusySeconds the busy seconds of the busiest disk
-   */
-  record Counters(
-      long nanos,
-      double cpuSeconds,
-      long writtenBytes,
-      long diskBytes,
-      long diskOperations,
-      double diskBusySeconds) {}
-
-  Counters counters() throws IOException {
-    long written = 0;
-    for (long each : pids()) {
-      written += readNumber(WRITTEN, "/proc/" + each + "/io");
-    }
-    long bytes = 0;
-    long operations = 0;
-    double busy = 0;
-    for (var line : Files.readAllLines(Path.of("/proc/diskstats"))) {
-      var disk = line.strip().split("\\s+", -1);
-      if (WHOLE_DISK.matcher(disk[2]).matches()) {
-        operations += Long.parseLong(disk[7]);
-        bytes += Long.parseLong(disk[9]) * SECTOR_BYTES;
-        busy = Math.max(busy, Long.parseLong(disk[12]) / 1e3);
-      }
-    }
-    return new Counters(System.nanoTime(), cpuSeconds(), written, bytes, operations, busy);
   }
 
   /**
@@ -139,33 +95,6 @@ final class ProcessStats {
       }
     }
     return pids;
-  }
-
-  /** Returns the bytes of the files below a directory that are in the page cache. */
-  static long cachedBytes(Path folder) throws IOException, InterruptedException {
-    long pages = 0;
-    try (Stream<Path> files = Files.walk(folder)) {
-      for (var file : files.filter(Files::isRegularFile).toList()) {
-        var fincore =
-            new ProcessBuilder("fincore", "--noheadings", "--output", "PAGES", file.toString())
-                .start();
-        var output = new String(fincore.getInputStream().readAllBytes(), US_ASCII).strip();
-        if (fincore.waitFor() == 0 && !output.isEmpty()) {
-          pages += Long.parseLong(output);
-        }
-      }
-    }
-    return pages * PAGE_BYTES;
-  }
-
-  static long totalBytes(Path folder) throws IOException {
-    try (Stream<Path> files = Files.walk(folder)) {
-      long bytes = 0;
-      for (var file : files.filter(Files::isRegularFile).toList()) {
-        bytes += Files.size(file);
-      }
-      return bytes;
-    }
   }
 
   /**

@@ -60,12 +60,8 @@ public final class ProfileReport {
     }
 
     LoadGenerator generator(Gateway gateway, Path directory) throws IOException {
-      return new Wrk(
-          "http://127.0.0.1:" + gateway.port() + path,
-          RequestBodies.writeBodies(directory, form, bodies, logs),
-          form.contentType,
-          form.contentEncoding,
-          connections);
+      var url = "http://127.0.0.1:" + gateway.port() + path;
+      return Wrk.of(url, directory, form, bodies, logs, 0, connections);
     }
   }
 

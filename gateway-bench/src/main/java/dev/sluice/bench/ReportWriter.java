@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -48,6 +49,22 @@ record ReportWriter(
       it writes this page. A missed target needs the profile that shows the reason: [ADR 0045](../adr/0045-accept-clickhouse-as-the-throughput-limit.md),
       [ADR 0042](../adr/0042-plan-the-load-for-half-of-the-cores.md) and [ADR 0041](../adr/0041-run-with-2-gb-and-the-parallel-collector.md).
       """;
+
+  /** Creates the tables of results without a floor and without targets. */
+  ReportWriter(List<CaseResult> outcomes) {
+    this(Map.of(), null, outcomes, List.of());
+  }
+
+  /** Returns the conditions of a run, to which a report adds its own. */
+  static Map<String, String> setup(Path folder, String versions) throws IOException {
+    var options = String.join(" ", JavaProcess.options());
+    var setup = new LinkedHashMap<String, String>();
+    setup.put("machine", WorkDir.describeMachine(folder));
+    setup.put("gateway", Environment.text("COMMIT", "unknown") + ", " + options);
+    setup.put("engines", versions);
+    setup.put("load generators", Environment.text("GENERATORS", "unknown"));
+    return setup;
+  }
 
   /** Returns one line with the main figures of a finished case. */
   static String summaryLine(

@@ -34,15 +34,12 @@ final class RequestBodies {
   /**
    * Writes one file for wrk and ghz, in which each body has its length before it as a protobuf
    * varint.
+   *
+   * @param lines the number of different lines; 0 for those of the shop
    */
-  static Path writeBodies(Path folder, BodyFormat form, int bodies, int logs) throws IOException {
-    return writeBodies(folder, form, bodies, logs, SyntheticLogs.LogShape.DEFAULT);
-  }
-
-  static Path writeBodies(
-      Path folder, BodyFormat form, int bodies, int logs, SyntheticLogs.LogShape shape)
+  static Path writeBodies(Path folder, BodyFormat form, int bodies, int logs, int lines)
       throws IOException {
-    return writeBodies(folder, source(form, bodies, logs, shape), bodies);
+    return writeBodies(folder, source(form, bodies, logs, lines), bodies);
   }
 
   /** Writes bodies from a supplier to one file for wrk and ghz. */
@@ -61,12 +58,7 @@ final class RequestBodies {
   /** Writes one file per body and a targets file for vegeta that lists them. */
   static Path writeVegetaTargets(Path folder, String url, BodyFormat form, int bodies, int logs)
       throws IOException {
-    return writeVegetaTargets(
-        folder,
-        url,
-        form.contentType,
-        source(form, bodies, logs, SyntheticLogs.LogShape.DEFAULT),
-        bodies);
+    return writeVegetaTargets(folder, url, form.contentType, source(form, bodies, logs, 0), bodies);
   }
 
   /** Writes bodies from a supplier, one file per body, and a targets file for vegeta. */
@@ -82,12 +74,11 @@ final class RequestBodies {
     return Files.writeString(folder.resolve("targets"), targets);
   }
 
-  private static Supplier<byte[]> source(
-      BodyFormat form, int bodies, int logs, SyntheticLogs.LogShape shape) {
+  private static Supplier<byte[]> source(BodyFormat form, int bodies, int logs, int lines) {
     // the time of the last log is now, so that no log is in the future
     var now = Instant.now();
     long nanos = now.getEpochSecond() * 1_000_000_000L + now.getNano();
-    var syntheticLogs = new SyntheticLogs(SEED, (long) bodies * logs, nanos, shape);
+    var syntheticLogs = new SyntheticLogs(SEED, (long) bodies * logs, nanos, lines);
     return switch (form) {
       case OTLP -> () -> syntheticLogs.otlp(logs);
       case OTLP_GZIP -> () -> gzip(syntheticLogs.otlp(logs));

@@ -5,7 +5,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -82,11 +81,13 @@ public final class StagesReport {
         var server = stage.start(engines, folder)) {
       versions = engines.versions();
       var generator =
-          new Wrk(
+          Wrk.of(
               "http://127.0.0.1:" + server.port() + stage.path(),
-              RequestBodies.writeBodies(folder, stage.bodyFormat(), DISTINCT_LOGS / logs, logs),
-              stage.bodyFormat().contentType,
-              stage.bodyFormat().contentEncoding,
+              folder,
+              stage.bodyFormat(),
+              DISTINCT_LOGS / logs,
+              logs,
+              0,
               CONNECTIONS);
       var stallTimeout = stage.stallTimeout();
       var warming = new Measurement(engines, server, stallTimeout);
@@ -116,17 +117,8 @@ public final class StagesReport {
   }
 
   private Map<String, String> setup(Path folder) throws IOException {
-    var setup = new LinkedHashMap<String, String>();
-    setup.put("machine", WorkDir.describeMachine(folder));
-    setup.put(
-        "gateway",
-        "%s, %s"
-            .formatted(
-                Environment.text("COMMIT", "unknown"), String.join(" ", JavaProcess.options())));
-    setup.put("engines", versions);
-    setup.put(
-        "load generator",
-        "%s, %d connections".formatted(Environment.text("GENERATORS", "unknown"), CONNECTIONS));
+    var setup = ReportWriter.setup(folder, versions);
+    setup.put("connections", String.valueOf(CONNECTIONS));
     setup.put("seconds", "%d per stage, after a warm-up of %d".formatted(seconds, warmUp));
     setup.put("distinct logs", "%,d".formatted(DISTINCT_LOGS));
     return setup;

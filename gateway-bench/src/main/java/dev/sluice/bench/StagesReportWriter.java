@@ -45,8 +45,7 @@ record StagesReportWriter(Map<String, String> setup, List<Group> groups) {
   record Group(int logsPerRequest, List<Result> results) {
 
     ReportWriter reportWriter() {
-      return new ReportWriter(
-          Map.of(), null, results.stream().map(Result::caseResult).toList(), List.of());
+      return new ReportWriter(results.stream().map(Result::caseResult).toList());
     }
 
     String name() {

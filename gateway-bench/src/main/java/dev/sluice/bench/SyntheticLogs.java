@@ -15,8 +15,8 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * A generator for the logs of a shop: twelve services on five hosts each, which write some fifty
  * different lines with new numbers. A log has two attributes, every fourth log a trace, and in OTLP
- * a log has about 185 bytes; a {@link LogShape} changes that. The same seed gives the same logs.
- * Their times are a millisecond apart and end at the given time.
+ * a log has about 185 bytes. The same seed gives the same logs. Their times are a millisecond apart
+ * and end at the given time.
  */
 final class SyntheticLogs {
   private static final int HOSTS = 5;
@@ -108,36 +108,12 @@ final class SyntheticLogs {
               "WARN parcel ############ delayed by ## min at hub ##",
               "ERROR carrier c-# refused parcel ############: weight ##.# kg"));
 
-  /** The prefixes of the keys of further attributes. */
-  private static final List<String> ATTRIBUTE_PREFIXES = List.of("http", "peer", "job");
-
-  private static final List<Attribute> EXTRA_ATTRIBUTES =
-      List.of(
-          new Attribute("id", "#@@@@@@@-@@@@"),
-          new Attribute("status", "###"),
-          new Attribute("duration.ms", "####"),
-          new Attribute("address", "10.##.#.##"),
-          new Attribute("port", "#####"),
-          new Attribute("attempt", "#"),
-          new Attribute("route", "orders.items.read"),
-          new Attribute("version", "1.##.#"),
-          new Attribute("bytes", "######"),
-          new Attribute("zone", "eu-central-1"));
-
-  /**
-   * The continuation of a longer body: constant words and new numbers, so that the line remains one
-   * template.
-   */
-  private static final String BODY_FILLER =
-      ", item ###### of #### at shelf ##-##, read by #@@@@@@@ in ## ms";
-
   private static final List<String> SYLLABLES =
       List.of(
           "ba", "do", "fi", "go", "ka", "ko", "la", "le", "mi", "mo", "ne", "nu", "pa", "po", "ra",
           "ri", "sa", "tu", "vo", "ze");
 
   private final Random random;
-  private final LogShape shape;
   private final List<Service> services;
   private long time;
 
@@ -148,45 +124,22 @@ final class SyntheticLogs {
    * @param lastNanos the time of the last log, in nanoseconds since 1970
    */
   SyntheticLogs(long seed, long logs, long lastNanos) {
-    this(seed, logs, lastNanos, LogShape.DEFAULT);
-  }
-
-  SyntheticLogs(long seed, long logs, long lastNanos, LogShape shape) {
-    random = new Random(seed);
-    this.shape = shape;
-    services = services(shape);
-    time = lastNanos - logs * INTERVAL_NANOS;
+    this(seed, logs, lastNanos, 0);
   }
 
   /**
-   * The shape of the logs.
+   * Creates a generator.
    *
-   * @param attributes the attributes per log, at most {@value #MAX_ATTRIBUTES}
-   * @param bodyBytes the bytes per body; 0 for the length of the line
    * @param lines the number of different lines, which all services share evenly; 0 for the lines of
    *     the shop
    */
-  record LogShape(int attributes, int bodyBytes, int lines) {
-    static final int MAX_ATTRIBUTES = 32;
-    static final LogShape DEFAULT = new LogShape(2, 0, 0);
-
-    LogShape {
-      if (attributes < 0 || attributes > MAX_ATTRIBUTES || bodyBytes < 0 || lines < 0) {
-        throw new IllegalArgumentException(
-            "invalid log shape: %d attributes, %d body bytes, %d lines"
-                .formatted(attributes, bodyBytes, lines));
-      }
-    }
+  SyntheticLogs(long seed, long logs, long lastNanos, int lines) {
+    random = new Random(seed);
+    services = lines == 0 ? SERVICES : randomServices(lines);
+    time = lastNanos - logs * INTERVAL_NANOS;
   }
 
   private record Attribute(String key, String value) {}
-
-  private static List<Service> services(LogShape shape) {
-    var services = shape.lines == 0 ? SERVICES : randomServices(shape.lines);
-    return shape.bodyBytes == 0
-        ? services
-        : services.stream().map(service -> service.withBodyBytes(shape.bodyBytes)).toList();
-  }
 
   /**
    * Returns services with made-up words in their lines, so that no two lines have the same
@@ -228,18 +181,7 @@ final class SyntheticLogs {
    * A service. Each line begins with its severity; a # stands for a decimal digit, an @ for a
    * hexadecimal digit.
    */
-  private record Service(String name, String logger, String... lines) {
-
-    Service withBodyBytes(int bytes) {
-      var sized = lines.clone();
-      for (int i = 0; i < sized.length; i++) {
-        int body = sized[i].indexOf(' ') + 1;
-        var filler = BODY_FILLER.repeat(bytes / BODY_FILLER.length() + 1);
-        sized[i] = (sized[i] + filler).substring(0, body + bytes);
-      }
-      return new Service(name, logger, sized);
-    }
-  }
+  private record Service(String name, String logger, String... lines) {}
 
   /** A log, independent of its format. Trace and span are empty for none. */
   private record SyntheticLog(
@@ -370,22 +312,9 @@ final class SyntheticLogs {
   }
 
   private List<Attribute> attributes(Service service) {
-    var attributes = new ArrayList<Attribute>(shape.attributes);
-    for (int i = 0; i < shape.attributes; i++) {
-      attributes.add(
-          switch (i) {
-            case 0 -> new Attribute("log.logger", service.logger);
-            case 1 -> new Attribute("thread.name", fillPlaceholders("request-executor-##", 0));
-            default -> extraAttribute(i - 2);
-          });
-    }
-    return attributes;
-  }
-
-  private Attribute extraAttribute(int number) {
-    var attribute = EXTRA_ATTRIBUTES.get(number % EXTRA_ATTRIBUTES.size());
-    var prefix = ATTRIBUTE_PREFIXES.get(number / EXTRA_ATTRIBUTES.size());
-    return new Attribute(prefix + "." + attribute.key, fillPlaceholders(attribute.value, 0));
+    return List.of(
+        new Attribute("log.logger", service.logger),
+        new Attribute("thread.name", fillPlaceholders("request-executor-##", 0)));
   }
 
   private byte[] bytes(int length) {

@@ -5,10 +5,8 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -18,14 +16,9 @@ import tools.jackson.databind.json.JsonMapper;
  *
  * @param targets a targets file of {@link RequestBodies}
  * @param perSecond the requests per second
- * @param connections the maximum number of connections; 0 for no limit
  */
-record Vegeta(Path targets, double perSecond, int connections) implements LoadGenerator {
+record Vegeta(Path targets, double perSecond) implements LoadGenerator {
   private static final String PROGRAM = BUILD_DIRECTORY.resolve("vegeta").toString();
-
-  Vegeta(Path targets, double perSecond) {
-    this(targets, perSecond, 0);
-  }
 
   @Override
   public LoadResult send(int seconds) throws IOException, InterruptedException {
@@ -38,30 +31,9 @@ record Vegeta(Path targets, double perSecond, int connections) implements LoadGe
                 "-targets=" + targets,
                 "-rate=" + perMinute() + "/1m",
                 "-duration=" + seconds + "s",
-                "-max-connections=" + connections,
                 "-max-body=0",
                 "-output=" + results()));
     return parse(encodedResults(), perMinute() / 60.0).withProcess(attack);
-  }
-
-  /**
-   * Returns the latencies of the last load by time window, where the due time of a request
-   * determines its window.
-   *
-   * @param seconds the length of a window; the key of a window is its number, from 0
-   */
-  Map<Long, Latency> latencies(int seconds) throws IOException, InterruptedException {
-    return latencies(encodedResults(), perMinute() / 60.0, seconds);
-  }
-
-  static Map<Long, Latency> latencies(String results, double perSecond, int seconds)
-      throws IOException {
-    var windows =
-        responses(results, perSecond).stream()
-            .collect(Collectors.groupingBy(response -> response.due / (seconds * 1_000_000_000L)));
-    var latencies = new HashMap<Long, Latency>();
-    windows.forEach((number, responses) -> latencies.put(number, latency(responses)));
-    return latencies;
   }
 
   private static Latency latency(List<Response> responses) {

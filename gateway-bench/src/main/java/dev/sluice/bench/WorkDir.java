@@ -15,15 +15,6 @@ import java.util.regex.Pattern;
  */
 public final class WorkDir {
   private static final Path TARGET = Path.of("gateway-bench", "target");
-  private static final double IDLE_CORE_SHARE = 0.1;
-
-  /** The index of a field in the first line of {@code /proc/stat}. */
-  private static final int IDLE_FIELD = 4;
-
-  private static final int IOWAIT_FIELD = 5;
-
-  /** The CPU time that the host gave to other machines. */
-  private static final int STEAL_FIELD = 8;
 
   private WorkDir() {}
 
@@ -38,39 +29,6 @@ public final class WorkDir {
         Files.delete(file);
       }
     }
-  }
-
-  /**
-   * Waits until the machine is nearly idle, at most two minutes. Otherwise the next measurement
-   * would include work of the one before, such as ClickHouse's merges.
-   */
-  static void awaitIdle() throws IOException, InterruptedException {
-    double idleSeconds = IDLE_CORE_SHARE * Runtime.getRuntime().availableProcessors();
-    double before = busySeconds();
-    for (int second = 0; second < 120; second++) {
-      Thread.sleep(1_000);
-      double now = busySeconds();
-      if (now - before < idleSeconds) {
-        return;
-      }
-      before = now;
-    }
-  }
-
-  /**
-   * Returns the busy seconds of all cores since the start of the machine, without idle time and
-   * without waits for a disk or the host.
-   */
-  static double busySeconds() throws IOException {
-    var times = Files.readAllLines(Path.of("/proc/stat")).getFirst().split(" +", -1);
-    double ticks = 0;
-    for (int i = 1; i < times.length; i++) {
-      ticks +=
-          i == IDLE_FIELD || i == IOWAIT_FIELD || i == STEAL_FIELD
-              ? 0
-              : Double.parseDouble(times[i]);
-    }
-    return ticks / ProcessStats.TICKS_PER_SECOND;
   }
 
   /** Returns the properties of the machine on which the figures depend. */

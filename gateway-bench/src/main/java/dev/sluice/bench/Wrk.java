@@ -1,5 +1,6 @@
 package dev.sluice.bench;
 
+import dev.sluice.bench.RequestBodies.BodyFormat;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -22,6 +23,14 @@ record Wrk(String url, Path bodies, String type, String encoding, int connection
     implements LoadGenerator {
   private static final Path SCRIPT = Path.of("gateway-bench/src/main/wrk/post.lua");
   private static final Pattern RESULT = Pattern.compile("(?m)^RESULT (.*)$");
+
+  /** Writes synthetic logs to a directory and returns a generator that posts them. */
+  static Wrk of(
+      String url, Path folder, BodyFormat form, int bodies, int logs, int lines, int connections)
+      throws IOException {
+    var file = RequestBodies.writeBodies(folder, form, bodies, logs, lines);
+    return new Wrk(url, file, form.contentType, form.contentEncoding, connections);
+  }
 
   @Override
   public LoadResult send(int seconds) throws IOException, InterruptedException {

@@ -1,45 +1,28 @@
 package dev.sluice.wal;
 
 import dev.sluice.bench.Allocates;
+import dev.sluice.bench.HotPathBenchmark;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.SampleLogs;
 import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.NullUnmarked;
 import org.openjdk.jmh.annotations.Benchmark;
-import org.openjdk.jmh.annotations.BenchmarkMode;
-import org.openjdk.jmh.annotations.Fork;
-import org.openjdk.jmh.annotations.Level;
-import org.openjdk.jmh.annotations.Measurement;
-import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OperationsPerInvocation;
-import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Param;
-import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
-import org.openjdk.jmh.annotations.State;
-import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * Measures the encoding of a log into a WAL frame and its decoding, and the share of the
  * compression.
  *
- * <pre>java -jar gateway-bench/target/benchmarks.jar FrameCodecBenchmark -prof gc</pre>
- *
  * <p>An operation is one log of about 185 bytes with two attributes, of 500 in a frame. {@code
  * lines} is {@code encode} without the compression. The benchmark cycles through 64 batches, so
  * that each is evicted from the near CPU caches before it is used again.
  */
-@Fork(2)
-@Warmup(iterations = 3, time = 2)
-@Measurement(iterations = 5, time = 1)
-@BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
 @OperationsPerInvocation(FrameCodecBenchmark.LOGS)
-@State(Scope.Thread)
 @NullUnmarked // JMH fills the fields
-public class FrameCodecBenchmark {
+public class FrameCodecBenchmark extends HotPathBenchmark {
   static final int LOGS = 500;
   private static final int BATCHES = 64;
 
@@ -52,7 +35,7 @@ public class FrameCodecBenchmark {
   private byte[][] frames;
   private int next;
 
-  @Setup(Level.Trial)
+  @Setup
   public void generate() {
     var random = new SplittableRandom(42);
     codec = new FrameCodec(compression);

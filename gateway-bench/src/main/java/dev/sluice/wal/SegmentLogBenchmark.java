@@ -1,7 +1,20 @@
 package dev.sluice.wal;
 
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
+import dev.sluice.bench.WorkDir;
+import dev.sluice.wal.SegmentLog.FrameWriteResult;
+import dev.sluice.wal.SegmentLog.LogDependencies;
 import dev.sluice.wal.WalSpool.Fsync;
+import dev.sluice.wal.WalSpool.SegmentSettings;
+import dev.sluice.wal.WalSpool.WriteSettings;
 import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.NullUnmarked;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -19,12 +32,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Measures the append latency of one writer for one frame, compared with an append to a plain file.
- * Compression is not included.
- *
- * <pre>java -jar gateway-bench/target/benchmarks.jar SegmentLogBenchmark -prof gc</pre>
- *
- * <p>{@code plainFile} has no index, and forces each append or none.
+ * Measures the append latency of a WAL frame, without its compression. With {@code -t 64} it shows
+ * how many writers share one sync.
  */
 @Fork(1)
 @Warmup(iterations = 2, time = 1)
@@ -34,40 +43,64 @@ import org.openjdk.jmh.annotations.Warmup;
 @State(Scope.Benchmark)
 @NullUnmarked // JMH fills the fields
 public class SegmentLogBenchmark {
+  private static final long RETAINED_BYTES = 256 << 20;
+
   @Param({"1000", "10000", "100000", "1000000"})
   int bytes;
 
   @Param Fsync fsync;
 
-  private CountingSegmentLog log;
-  private PlainFile plain;
+  private Path folder;
+  private SegmentLog log;
   private Frame frame;
 
   @Setup
   public void open() throws IOException {
-    log = new CountingSegmentLog(fsync);
-    plain = new PlainFile();
-    frame = CountingSegmentLog.frame(bytes);
+    folder = WorkDir.create();
+    log =
+        SegmentLog.open(
+            folder,
+            new WriteSettings(
+                Compression.ZSTD,
+                fsync,
+                Duration.ofSeconds(1),
+                Duration.ofSeconds(2),
+                64 << 20,
+                256 << 20),
+            new SegmentSettings(64 << 20, Duration.ofHours(1), RETAINED_BYTES, RETAINED_BYTES, 0),
+            new LogDependencies(
+                InstantSource.system(),
+                (delay, task) ->
+                    CompletableFuture.delayedExecutor(delay.toNanos(), NANOSECONDS).execute(task),
+                Disk.REAL,
+                FrameFormat.CODEC));
+    var content = new byte[bytes];
+    new SplittableRandom(42).nextBytes(content);
+    frame = new Frame(content, bytes, 1, 1, 1, 1);
   }
 
+  @Benchmark
+  public FramePosition append() {
+    return switch (log.append(frame, true).toCompletableFuture().join()) {
+      case FrameWriteResult.FrameWritten(var position) -> position;
+      case FrameWriteResult.Failed(_, var reason) -> throw new IllegalStateException(reason);
+    };
+  }
+
+  /** Marks all frames as acknowledged, so that their segments can be deleted. */
   @TearDown(Level.Iteration)
-  public void markAllDelivered() {
-    log.markAllDelivered();
+  public void markAllAcked() {
+    for (var last : log.segments().reversed()) {
+      if (last.frames() > 0) {
+        log.markAcked(new FramePosition(last.day(), last.number(), (int) last.frames()), List.of());
+        return;
+      }
+    }
   }
 
   @TearDown
   public void close() throws IOException {
     log.close();
-    plain.close();
-  }
-
-  @Benchmark
-  public Object append() {
-    return log.append(frame);
-  }
-
-  @Benchmark
-  public long plainFile() throws IOException {
-    return plain.append(frame.bytes(), fsync == Fsync.FLUSH);
+    WorkDir.delete(folder);
   }
 }

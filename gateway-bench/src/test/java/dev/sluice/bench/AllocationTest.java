@@ -53,10 +53,7 @@ final class AllocationTest {
    */
   private static final Set<String> EXCLUDED =
       Set.of(
-          "dev.sluice.core.ingest.RequestBatcherBenchmark",
-          "dev.sluice.query.search.EmbeddingStrategyBenchmark",
-          "dev.sluice.wal.GroupCommitBenchmark",
-          "dev.sluice.wal.SegmentLogBenchmark");
+          "dev.sluice.core.ingest.RequestBatcherBenchmark", "dev.sluice.wal.SegmentLogBenchmark");
 
   /**
    * One state for all methods of a class, because some states take longer to create than to

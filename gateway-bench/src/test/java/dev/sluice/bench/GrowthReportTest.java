@@ -3,7 +3,8 @@ package dev.sluice.bench;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.bench.GrowthReport.RunOptions;
+import dev.sluice.bench.GrowthReport.Axis;
+import dev.sluice.bench.GrowthReport.Load;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -11,46 +12,60 @@ import org.junit.jupiter.api.Test;
 class GrowthReportTest {
 
   @Test
-  void options_names_haveTheirDefaultPointsInOrder() {
-    var runOptions = RunOptions.parse("shards, connections endurance", "");
-
-    assertThat(runOptions.points().keySet()).containsExactly(Axis.SHARDS, Axis.CONNECTIONS);
-    assertThat(runOptions.points().get(Axis.SHARDS)).containsExactly(1L, 2L, 4L);
-    assertThat(runOptions.endurance()).isTrue();
+  void parseAxes_names_keepTheirOrder() {
+    assertThat(GrowthReport.parseAxes(" templates, connections "))
+        .containsExactly(Axis.TEMPLATES, Axis.CONNECTIONS);
   }
 
   @Test
-  void options_pointsOfOneAxis_areSorted() {
-    var runOptions = RunOptions.parse("table", "1000000 0");
-
-    assertThat(runOptions.points()).isEqualTo(Map.of(Axis.TABLE, List.of(0L, 1_000_000L)));
-    assertThat(runOptions.endurance()).isFalse();
+  void parseAxes_unknownName_throws() {
+    assertThatThrownBy(() -> GrowthReport.parseAxes("tables"))
+        .isInstanceOf(IllegalArgumentException.class);
   }
 
   @Test
-  void options_pointsOfSeveralAxes_throws() {
-    assertThatThrownBy(() -> RunOptions.parse("table shards", "1"))
+  void pointsOf_oneAxis_areSorted() {
+    assertThat(GrowthReport.pointsOf(Axis.REQUEST, 1, "500 100")).containsExactly(100, 500);
+  }
+
+  @Test
+  void pointsOf_severalAxes_throws() {
+    assertThatThrownBy(() -> GrowthReport.pointsOf(Axis.REQUEST, 2, "1"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("one axis");
   }
 
   @Test
-  void options_unknownName_throws() {
-    assertThatThrownBy(() -> RunOptions.parse("tables", ""))
-        .isInstanceOf(IllegalArgumentException.class);
+  void at_axis_changesOneVariable() {
+    assertThat(Axis.CONNECTIONS.at(64)).isEqualTo(new Load(64, 500, 0));
+    assertThat(Axis.REQUEST.at(1)).isEqualTo(new Load(8, 1, 0));
+    assertThat(Axis.TEMPLATES.at(10)).isEqualTo(new Load(8, 500, 10));
+    assertThat(Axis.REPEATS.at(7)).isEqualTo(Load.DEFAULT);
   }
 
   @Test
-  void spoolBacklog_reply_hasLengthAndPending() throws Exception {
-    var reply =
-        "+OK\r\n:12\r\n*4\r\n:3\r\n$3\r\n1-0\r\n$3\r\n3-0\r\n*1\r\n*2\r\n$1\r\na\r\n$1\r\n3\r\n+OK\r\n";
-
-    assertThat(SpoolBacklog.parse(reply)).isEqualTo(new SpoolBacklog(12, 3));
+  void bodies_anyRequestSize_areBounded() {
+    assertThat(Axis.REQUEST.at(1).bodies()).isEqualTo(100_000);
+    assertThat(Load.DEFAULT.bodies()).isEqualTo(1_000);
+    assertThat(Axis.REQUEST.at(5_000).bodies()).isEqualTo(100);
   }
 
   @Test
-  void spoolBacklog_noGroup_throwsWithTheReply() {
-    assertThatThrownBy(() -> SpoolBacklog.parse("+OK\r\n:0\r\n-NOGROUP No such key\r\n+OK\r\n"))
-        .hasMessageContaining("NOGROUP");
+  void verdict_costs_hasTheirRatio() {
+    assertThat(GrowthReport.verdict(List.of(result(1.2, 0.3), result(1.5, 0.3), result(1, 0.2))))
+        .isEqualTo("gateway and Redis: 1.20 to 1.80 µs/log, ratio 1.50");
+  }
+
+  private static CaseResult result(double gateway, double redis) {
+    var costs =
+        Map.of(
+            "gateway",
+            new CaseResult.Cost(gateway, 9, 1),
+            "Redis",
+            new CaseResult.Cost(redis, 9, 1),
+            "ClickHouse",
+            new CaseResult.Cost(9, 9, 1));
+    return new CaseResult(
+        "", 500, 0, 1, 1, 0, 0, 0L, 1, 1, 1, costs, 0, 0, new Latency(1, 2, 3, 4));
   }
 }

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
-import java.util.Map;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
@@ -61,19 +60,6 @@ class LoadGeneratorsTest {
             sent(0, "00.000", 4, 200) + sent(2, "00.200", 5, 200) + sent(1, "00.250", 6, 200), 10);
 
     assertThat(load.latency()).isEqualTo(new Latency(5, 156, 156, 156));
-  }
-
-  @Test
-  void vegeta_windows_areGroupedByDueTime() throws Exception {
-    // due at 0, 1 and 2 s; the second was sent late, in the window of the third
-    var windows =
-        Vegeta.latencies(
-            sent(0, "00.000", 4, 200) + sent(1, "02.100", 6, 200) + sent(2, "02.000", 5, 200),
-            1,
-            2);
-
-    assertThat(windows)
-        .isEqualTo(Map.of(0L, new Latency(4, 1_106, 1_106, 1_106), 1L, new Latency(5, 5, 5, 5)));
   }
 
   private static String sent(int seq, String second, int millis, int code) {

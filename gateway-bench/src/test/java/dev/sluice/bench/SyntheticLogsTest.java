@@ -2,11 +2,9 @@ package dev.sluice.bench;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.templates.MessageMasker;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
-import io.opentelemetry.proto.common.v1.KeyValue;
 import io.opentelemetry.proto.logs.v1.LogRecord;
 import java.security.MessageDigest;
 import java.util.HexFormat;
@@ -47,7 +45,7 @@ class SyntheticLogsTest {
   }
 
   @Test
-  void otlpAndJson_defaultShape_equalsEarlierReports() throws Exception {
+  void otlpAndJson_linesOfTheShop_equalEarlierReports() throws Exception {
     var syntheticLogs = new SyntheticLogs(7, 1_000, NOW);
 
     assertThat(md5(syntheticLogs.otlp(900))).isEqualTo("6efc45220ea88b8e0719af145bddbfab");
@@ -55,56 +53,12 @@ class SyntheticLogsTest {
   }
 
   @Test
-  void otlp_bodyBytes_areTheSizeOfEachBody() {
-    for (int bytes : new int[] {64, 256, 16_384}) {
-      var logs = logs(parsed(shaped(2, bytes, 0).otlp(500)));
-
-      assertThat(logs)
-          .hasSize(500)
-          .allSatisfy(log -> assertThat(log.getBody().getStringValue()).hasSize(bytes));
-    }
-  }
-
-  @Test
-  void otlp_attributes_haveDistinctKeys() {
-    for (int attributes : new int[] {0, 1, 2, 8, 32}) {
-      var logs = logs(parsed(shaped(attributes, 0, 0).otlp(100)));
-
-      assertThat(logs)
-          .hasSize(100)
-          .allSatisfy(
-              log ->
-                  assertThat(log.getAttributesList().stream().map(KeyValue::getKey).distinct())
-                      .hasSize(attributes));
-    }
-  }
-
-  @Test
   void otlp_lines_haveAsManyTemplates() {
     for (int lines : new int[] {5, 10, 1_000}) {
-      var logs = logs(parsed(shaped(2, 0, lines).otlp(20 * lines)));
+      var logs = logs(parsed(new SyntheticLogs(7, 100_000, NOW, lines).otlp(20 * lines)));
 
       assertThat(logs.stream().map(SyntheticLogsTest::masked).distinct()).hasSize(lines);
     }
-  }
-
-  @Test
-  void otlp_longBodies_haveAsManyTemplatesAsShort() {
-    var logs = logs(parsed(shaped(2, 1_024, 10).otlp(500)));
-
-    assertThat(logs.stream().map(SyntheticLogsTest::masked).distinct()).hasSize(10);
-  }
-
-  @Test
-  void logShape_invalid_throws() {
-    assertThatThrownBy(() -> new SyntheticLogs.LogShape(33, 0, 0))
-        .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("33 attributes");
-  }
-
-  private static SyntheticLogs shaped(int attributes, int bodyBytes, int lines) {
-    return new SyntheticLogs(
-        7, 100_000, NOW, new SyntheticLogs.LogShape(attributes, bodyBytes, lines));
   }
 
   /** Masks a message as the gateway does: messages of one template have the same masked text. */

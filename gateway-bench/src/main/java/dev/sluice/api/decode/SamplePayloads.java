@@ -26,7 +26,7 @@ import tools.jackson.core.JsonGenerator;
  * @param nativeJson an array of native JSON objects
  * @param nativeNdjson native JSON objects, one per line
  */
-record SamplePayloads(
+public record SamplePayloads(
     byte[] otlp, byte[] otlpJson, byte[] nativeProtobuf, byte[] nativeJson, byte[] nativeNdjson) {
 
   static SamplePayloads of(RandomGenerator random, int logs) {

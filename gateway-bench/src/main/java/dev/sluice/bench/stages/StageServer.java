@@ -1,12 +1,9 @@
 package dev.sluice.bench.stages;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Collectors;
-import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.server.HttpServer;
 import reactor.netty.http.server.HttpServerRequest;
@@ -34,8 +31,6 @@ public final class StageServer {
   }
 
   public static void main(String[] arguments) {
-    // the level of the gateway; at the default level the libraries log each request
-    ((Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME)).setLevel(Level.INFO);
     var settings = settings(arguments);
     var server = new StageServer(createPipeline(settings));
     HttpServer.create()

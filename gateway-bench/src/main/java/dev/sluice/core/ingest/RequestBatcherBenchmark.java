@@ -3,15 +3,12 @@ package dev.sluice.core.ingest;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogIdGenerator;
 import dev.sluice.core.ingest.IngestService.BatchLimits;
-import dev.sluice.core.ingest.RequestBatcher.AppendOutcome;
 import dev.sluice.core.ingest.RequestBatcher.PendingRequest;
 import dev.sluice.core.otlp.SampleLogs;
 import dev.sluice.core.port.Spool;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.time.LocalDate;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.SortedMap;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
@@ -19,7 +16,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -41,16 +37,12 @@ import org.openjdk.jmh.annotations.Warmup;
 import org.openjdk.jmh.infra.Blackhole;
 
 /**
- * Measures the durable requests per second of four concurrent threads, by the way in which requests
- * are combined into entries.
- *
- * <pre>java -jar gateway-bench/target/benchmarks.jar RequestBatcherBenchmark -prof gc</pre>
+ * Measures the durable requests per second of four concurrent threads.
  *
  * <p>An operation is one request of ten logs, from its validation to its response; each thread has
- * {@code outstanding} requests in flight, like the connections of an event loop. {@code unbatched}
- * appends every request by itself; {@code queue} has a thread that drains a blocking queue. The
- * spool is one thread that spends some microseconds per entry and less on its bytes, as Redis does;
- * {@code entries} is the number of entries per second.
+ * {@code outstanding} requests in flight, like the connections of an event loop. The spool is one
+ * thread that spends some microseconds per entry and less on its bytes, as Redis does; {@code
+ * entries} is the number of entries per second.
  */
 @Fork(2)
 @Threads(4)
@@ -73,12 +65,10 @@ public class RequestBatcherBenchmark {
   int outstanding;
 
   private final LogIdGenerator ids = new LogIdGenerator(InstantSource.system());
-  private final LinkedBlockingQueue<PendingRequest> queue = new LinkedBlockingQueue<>();
   private LogBatch request;
   private ScheduledExecutorService timer;
   private SlowSpool spool;
   private RequestBatcher batcher;
-  private Thread drain;
 
   /** The counters that JMH reports besides the operations. */
   @AuxCounters
@@ -115,13 +105,10 @@ public class RequestBatcherBenchmark {
     timer = Executors.newSingleThreadScheduledExecutor();
     spool = new SlowSpool();
     batcher = new RequestBatcher(spool, ids, this::after, LIMITS);
-    drain = Thread.ofPlatform().daemon().start(this::drain);
   }
 
   @TearDown
-  public void close() throws InterruptedException {
-    drain.interrupt();
-    drain.join();
+  public void close() {
     timer.shutdownNow();
     spool.close();
   }
@@ -144,56 +131,9 @@ public class RequestBatcherBenchmark {
 
   @Benchmark
   public Object batcher(Window window, Counters counters) {
-    return countEntries(counters, window, batcher.add(pendingRequest()));
-  }
-
-  @Benchmark
-  public Object unbatched(Window window, Counters counters) {
-    var pending = pendingRequest();
-    var _ = append(List.of(pending));
-    return countEntries(counters, window, pending.outcome());
-  }
-
-  @Benchmark
-  public Object queue(Window window, Counters counters) {
-    var pending = pendingRequest();
-    queue.add(pending);
-    return countEntries(counters, window, pending.outcome());
-  }
-
-  private Object countEntries(
-      Counters counters, Window window, CompletableFuture<AppendOutcome> outcome) {
-    var completed = window.add(outcome);
+    var completed = window.add(batcher.add(pendingRequest()));
     counters.entries += spool.entries.getAndSet(0);
     return completed;
-  }
-
-  private void drain() {
-    var requests = new ArrayList<PendingRequest>();
-    try {
-      while (true) {
-        requests.add(queue.take());
-        queue.drainTo(requests, LIMITS.maxRecords() / LOGS - 1);
-        append(List.copyOf(requests)).join();
-        requests.clear();
-      }
-    } catch (InterruptedException _) {
-      // closed
-    }
-  }
-
-  private CompletableFuture<?> append(List<PendingRequest> requests) {
-    var batch = batcher.merge(requests);
-    return spool
-        .append(batch, Spool.AppendMode.SYNC)
-        .thenAccept(
-            result -> {
-              int offset = 0;
-              for (var request : requests) {
-                request.outcome().complete(new AppendOutcome(result, batch.firstId().plus(offset)));
-                offset += request.acceptedCount();
-              }
-            });
   }
 
   /** A spool that spends CPU per entry in a thread of its own and stores nothing. */

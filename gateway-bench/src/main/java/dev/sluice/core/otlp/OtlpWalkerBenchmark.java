@@ -2,42 +2,25 @@ package dev.sluice.core.otlp;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.bench.Allocates;
+import dev.sluice.bench.HotPathBenchmark;
 import dev.sluice.core.domain.Limits;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.NullUnmarked;
 import org.openjdk.jmh.annotations.Benchmark;
-import org.openjdk.jmh.annotations.BenchmarkMode;
-import org.openjdk.jmh.annotations.Fork;
-import org.openjdk.jmh.annotations.Level;
-import org.openjdk.jmh.annotations.Measurement;
-import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OperationsPerInvocation;
-import org.openjdk.jmh.annotations.OutputTimeUnit;
-import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
-import org.openjdk.jmh.annotations.State;
-import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * Measures the validation of a log, compared with a parse by protobuf-java.
  *
- * <pre>java -jar gateway-bench/target/benchmarks.jar OtlpWalkerBenchmark -prof gc</pre>
- *
- * <p>An operation is one log of about 185 bytes with two attributes. Read the allocation column
- * first: {@code walk} must stay at 0. The benchmark cycles through 256 bodies of 500 logs, so that
- * each is evicted from the near CPU caches before it is used again, like a body from the network.
+ * <p>An operation is one log of about 185 bytes with two attributes. The allocation of {@code walk}
+ * must stay at 0. The benchmark cycles through 256 bodies of 500 logs, so that each is evicted from
+ * the near CPU caches before it is used again, like a body from the network.
  */
-@Fork(3)
-@Warmup(iterations = 3, time = 2)
-@Measurement(iterations = 5, time = 1)
-@BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
 @OperationsPerInvocation(OtlpWalkerBenchmark.LOGS)
-@State(Scope.Thread)
 @NullUnmarked // JMH fills the fields
-public class OtlpWalkerBenchmark {
+public class OtlpWalkerBenchmark extends HotPathBenchmark {
   static final int LOGS = 500;
   private static final int BODIES = 256;
 
@@ -46,7 +29,7 @@ public class OtlpWalkerBenchmark {
   private byte[][] bodies;
   private int next;
 
-  @Setup(Level.Trial)
+  @Setup
   public void generate() throws MalformedOtlpException {
     var random = new SplittableRandom(42);
     bodies = new byte[BODIES][];
