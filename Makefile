@@ -1,9 +1,10 @@
 # The commands of this project; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test demo eval contract clients faults bench bench-micro bench-stages bench-growth bench-search bench-profile bench-spool bench-logging bench-mining package clean hooks notice release
+.PHONY: help run test demo eval contract clients faults bench bench-micro bench-stages bench-growth bench-search bench-profile package clean hooks notice release
 
 JAR := gateway-api/target/sluice-app.jar
+URL ?= http://127.0.0.1:8080
 JAVA_OPTS ?= -Xms512m -Xmx2g -XX:+UseParallelGC
 export JAVA_OPTS
 MAVEN := JAVA_HOME="$$(bin/jdk25)" mvn
@@ -22,11 +23,13 @@ test: ## build and run all tests on real engines
 	@bin/requirements test
 	@$(MAVEN) verify && bin/skipped
 
-demo: ## send log lines to a running gateway and read them back; LOGS=file
-	@bin/demo
+demo: ## send log lines to a running gateway and read them back; LOGS=files
+	@bin/sluice demo $(or $(LOGS),$(wildcard data/gateway.log gateway-*/target/surefire-reports/*.txt gateway-*/target/maven-status/*/*/*/*.lst))
 
 eval: ## evaluate templates (LOGS=dir/*.ndjson) and search (QUERIES=file) of a gateway, results in OUT=dir; URL=http://127.0.0.1:8080
-	@bin/eval
+	@curl -s -o /dev/null --noproxy '*' --max-time 10 "$(URL)" || $(MAKE) -s package # a running gateway may hold the jar open
+	@bin/sluice eval --url "$(URL)" $(if $(QUERIES),--queries "$(QUERIES)") $(if $(LOGS),"$(LOGS)") $(if $(OUT),"$(OUT)") \
+	  -- "$$(bin/jdk25)/bin/java" $(JAVA_OPTS) --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow -jar $(JAR)
 
 contract: ## test a running gateway against its OpenAPI document; SECONDS_LONG=120
 	@bin/contract
@@ -56,18 +59,9 @@ bench-profile: package ## profile the gateway's CPU as flame graphs; BEFORE=earl
 	@bin/generators wrk > /dev/null
 	@export COMMIT="$$(git describe --always --dirty 2>/dev/null)" && $(BENCH) dev.sluice.bench.ProfileReport
 
-bench-spool: package ## compare ingest throughput with Redis and with the WAL fallback; SECONDS_EACH=20
-	@$(BENCH) dev.sluice.bench.SpoolReport
-
-bench-logging: package ## compare the WAL with plain file logging; EVENTS=20000 SECONDS_EACH=30
-	@$(BENCH) dev.sluice.bench.LoggingReport
-
-bench-mining: package ## measure the cost of template mining; SECONDS_EACH=10 ROUNDS=5
-	@$(BENCH) dev.sluice.bench.MiningReport
-
-bench-growth: package ## measure how the cost of a log scales, and an endurance test; AXES='connections table endurance' OUT=docs/benchmarks
-	@generators="$$(bin/generators)" && export GENERATORS="$$generators" && \
-	  export COMMIT="$$(git describe --always --dirty 2>/dev/null)" && $(BENCH) dev.sluice.bench.GrowthReport
+bench-growth: package ## measure how the CPU of a log grows with one variable; AXES='connections request templates repeats' POINTS='1 64'
+	@bin/generators wrk > /dev/null
+	@$(BENCH) dev.sluice.bench.GrowthReport
 
 bench-search: package ## measure search latency over many logs and templates; LOGS=10000000 TEMPLATES=5000 OUT=docs/benchmarks
 	@generators="$$(bin/generators wrk vegeta)" && export GENERATORS="$$generators" && \

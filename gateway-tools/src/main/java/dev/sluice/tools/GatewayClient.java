@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
@@ -11,7 +12,6 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,7 +27,6 @@ final class GatewayClient {
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final Duration RETRY_TIMEOUT = Duration.ofMinutes(2);
   private static final Duration DEFAULT_RETRY_DELAY = Duration.ofSeconds(1);
-  private static final int LINES_PER_REQUEST = 1000;
 
   /**
    * The statuses after which the same request may succeed: request in progress, and unavailable.
@@ -48,38 +47,14 @@ final class GatewayClient {
     return address;
   }
 
+  /** Whether the gateway responds, with whatever status. */
   boolean isReachable() throws InterruptedException {
     try {
-      get("/api/v1/logs?limit=1");
+      var request = HttpRequest.newBuilder(address.resolve("/api/v1/logs?limit=1"));
+      var _ = send(request.timeout(TIMEOUT).build(), BodyHandlers.discarding());
       return true;
     } catch (IOException _) {
       return false;
-    }
-  }
-
-  void sendNdjson(String run, List<Line> lines) throws IOException, InterruptedException {
-    for (int from = 0; from < lines.size(); from += LINES_PER_REQUEST) {
-      var body = new StringBuilder();
-      for (var line : lines.subList(from, Math.min(lines.size(), from + LINES_PER_REQUEST))) {
-        var log =
-            Map.of(
-                "timestamp", Instant.now().toString(),
-                "service", line.service(),
-                "severity", line.severity(),
-                "body", line.body(),
-                "attributes", Map.of(OtlpSender.RUN.getKey(), run));
-        body.append(json.writeValueAsString(log)).append('\n');
-      }
-      var request =
-          HttpRequest.newBuilder(address.resolve("/api/v1/logs"))
-              .timeout(TIMEOUT)
-              .header("Content-Type", "application/x-ndjson")
-              .POST(HttpRequest.BodyPublishers.ofString(body.toString()))
-              .build();
-      var response = http.send(request, BodyHandlers.ofString());
-      if (response.statusCode() != 202) {
-        throw new IOException(response.statusCode() + ": " + response.body());
-      }
     }
   }
 
@@ -103,7 +78,7 @@ final class GatewayClient {
             .build();
     long deadline = System.nanoTime() + RETRY_TIMEOUT.toNanos();
     while (true) {
-      var response = http.send(request, BodyHandlers.ofString());
+      var response = send(request, BodyHandlers.ofString());
       if (response.statusCode() == 202) {
         return json.readTree(response.body());
       }
@@ -142,7 +117,7 @@ final class GatewayClient {
             .timeout(TIMEOUT)
             .header("Accept", "application/x-ndjson")
             .build();
-    var response = http.send(request, BodyHandlers.ofLines());
+    var response = send(request, BodyHandlers.ofLines());
     try (var lines = response.body()) {
       if (response.statusCode() != 200) {
         throw new IOException(
@@ -167,7 +142,7 @@ final class GatewayClient {
             .header("Content-Type", "application/json")
             .POST(HttpRequest.BodyPublishers.ofString(body.toString()))
             .build();
-    var response = http.send(request, BodyHandlers.ofString());
+    var response = send(request, BodyHandlers.ofString());
     if (response.statusCode() != 200) {
       throw new IOException(response.statusCode() + ": " + response.body());
     }
@@ -221,9 +196,18 @@ final class GatewayClient {
     }
   }
 
+  private <T> HttpResponse<T> send(HttpRequest request, HttpResponse.BodyHandler<T> handler)
+      throws IOException, InterruptedException {
+    try {
+      return http.send(request, handler);
+    } catch (ConnectException e) { // has no message
+      throw new IOException("no gateway responds at " + address + "; start one: make run", e);
+    }
+  }
+
   private String get(String path) throws IOException, InterruptedException {
     var request = HttpRequest.newBuilder(address.resolve(path)).timeout(TIMEOUT).build();
-    var response = http.send(request, BodyHandlers.ofString());
+    var response = send(request, BodyHandlers.ofString());
     if (response.statusCode() != 200) {
       throw new IOException(response.statusCode() + ": " + response.body());
     }

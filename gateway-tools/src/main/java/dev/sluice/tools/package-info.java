@@ -1,7 +1,7 @@
 /**
- * Command-line clients of a running gateway: {@link Demo} for {@code make demo} and {@link
- * TemplateEvaluation} for {@code make eval}. They use the HTTP and OTLP interfaces only and depend
- * on no module of the gateway.
+ * The command line {@code bin/sluice}: {@link SluiceCommand} is the program, and each subcommand a
+ * class. They use the HTTP and OTLP interfaces and the files of the write-ahead log only, and
+ * depend on no module of the gateway.
  */
 @NullMarked
 package dev.sluice.tools;

@@ -6,12 +6,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.tools.ScriptedGateway.ScriptedResponse;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -39,14 +41,14 @@ class TemplateEvaluationTest {
         Files.createDirectories(folder.resolve("logs")).resolve(name), List.of(lines));
   }
 
-  private int run() throws InterruptedException {
-    return run(folder.resolve("logs"), folder.resolve("out"), gateway.address());
+  private int run() {
+    return run("--url", gateway.address(), folder.resolve("logs"), folder.resolve("out"));
   }
 
-  private int run(Object... arguments) throws InterruptedException {
+  private int run(Object... arguments) {
     var stream = new PrintStream(output, true, UTF_8);
-    var texts = IntStream.range(0, arguments.length).mapToObj(i -> arguments[i].toString());
-    return TemplateEvaluation.run(texts.toList(), stream, stream);
+    var texts = Stream.concat(Stream.of("eval"), Stream.of(arguments).map(Object::toString));
+    return SluiceCommand.run(texts.toList(), InputStream.nullInputStream(), stream, stream);
   }
 
   private String output() {
@@ -98,9 +100,10 @@ class TemplateEvaluationTest {
             run(
                 "--queries",
                 queries,
+                "--url",
+                gateway.address(),
                 folder.resolve("logs"),
-                folder.resolve("out"),
-                gateway.address()))
+                folder.resolve("out")))
         .as(output())
         .isZero();
 
@@ -124,9 +127,10 @@ class TemplateEvaluationTest {
             run(
                 "--queries",
                 queries,
+                "--url",
+                gateway.address(),
                 folder.resolve("logs"),
-                folder.resolve("out"),
-                gateway.address()))
+                folder.resolve("out")))
         .isEqualTo(2);
 
     assertThat(output()).startsWith(queries + ":1: has no id or no query");
@@ -265,8 +269,7 @@ class TemplateEvaluationTest {
   void run_sameDirectoryForResultsAndLogs_isRejected() throws Exception {
     var file = write("a.ndjson", "{\"body\":\"x\"}");
 
-    assertThat(run(folder.resolve("logs"), folder.resolve("logs/../logs"), gateway.address()))
-        .isEqualTo(2);
+    assertThat(run(folder.resolve("logs"), folder.resolve("logs/../logs"))).isEqualTo(2);
 
     assertThat(output()).startsWith("OUT is LOGS");
     assertThat(file).hasContent("{\"body\":\"x\"}");
@@ -276,7 +279,7 @@ class TemplateEvaluationTest {
   void run_tooFewArguments_namesTheMissingOnes() throws Exception {
     assertThat(run(folder)).isEqualTo(2);
 
-    assertThat(output()).startsWith("LOGS, OUT and a gateway are needed");
+    assertThat(output()).startsWith("Missing required parameter: 'OUT'");
   }
 
   @ParameterizedTest
@@ -292,19 +295,25 @@ class TemplateEvaluationTest {
   void run_invalidAddress_reportsIt(String address) throws Exception {
     write("a.ndjson", "{\"body\":\"x\"}");
 
-    assertThat(run(folder.resolve("logs"), folder.resolve("out"), address)).isEqualTo(2);
+    assertThat(run("--url", address, folder.resolve("logs"), folder.resolve("out"))).isEqualTo(2);
 
-    assertThat(output()).startsWith("URL is " + address + "; it must be like http://");
+    assertThat(output())
+        .startsWith("Invalid value for option '--url': '" + address + "'; it must be like http://");
   }
 
   @Test
   void run_commandThatStartsNoGateway_printsItsLogTailAndLeavesNothing() throws Exception {
     write("a.ndjson", "{\"body\":\"x\"}");
+    var unusedAddress = gateway.address();
+    gateway.close();
 
     assertThat(
             run(
+                "--url",
+                unusedAddress,
                 folder.resolve("logs"),
                 folder.resolve("out"),
+                "--",
                 "sh",
                 "-c",
                 "for a; do case $a in *wal.dir=*) echo I end in ${a#*=};; esac; done; exit 3",
