@@ -21,6 +21,7 @@ import dev.sluice.api.grpc.RequestContextInterceptor;
 import dev.sluice.api.http.RequestContextFilter;
 import dev.sluice.api.protocol.ProtocolRegistration;
 import dev.sluice.core.ingest.RequestContext;
+import java.util.regex.Pattern;
 
 /**
  * Which packages may depend on which, and how types are named. Maven forbids most dependencies
@@ -28,6 +29,7 @@ import dev.sluice.core.ingest.RequestContext;
  */
 @AnalyzeClasses(packages = "dev.sluice", importOptions = DoNotIncludeTests.class)
 class ArchitectureTest {
+  private static final String ENGINES_CONFIGURATION = "dev.sluice.api.config.EnginesConfiguration";
 
   @ArchTest
   static final ArchRule coreDependsOnlyOnTheJdk =
@@ -127,6 +129,20 @@ class ArchitectureTest {
                               "dev.sluice.templates..",
                               "dev.sluice.query..",
                               "dev.sluice.proto.."))));
+
+  @ArchTest
+  static final ArchRule onlyOneConfigurationKnowsTheEngines =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.api..")
+          .and()
+          .doNotHaveFullyQualifiedName(ENGINES_CONFIGURATION)
+          .and()
+          .haveNameNotMatching(Pattern.quote(ENGINES_CONFIGURATION) + "\\$.*")
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("dev.sluice.engines..")
+          .because("gateway-engines is optional, and the gateway must run without it");
 
   @ArchTest
   static final ArchRule httpDoesNotDependOnGrpc =

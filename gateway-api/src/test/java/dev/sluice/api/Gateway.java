@@ -135,6 +135,10 @@ public final class Gateway {
         application.getEnvironment().getRequiredProperty("sluice.templates.custom-masks-file"));
   }
 
+  Path walDirectory() {
+    return Path.of(application.getEnvironment().getRequiredProperty("sluice.wal.dir"));
+  }
+
   EmbeddedRedis redis() {
     return redis;
   }

@@ -5,10 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.testkit.SharedEngines;
-import dev.sluice.tools.TemplateEvaluation;
+import dev.sluice.tools.SluiceCommand;
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,7 +29,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** Tests {@code make eval} with real gateways: one that is running, and one that it starts. */
+/** Tests {@code sluice eval} with real gateways: one that is running, and one that it starts. */
 @Timeout(180)
 class TemplateEvaluationIT {
   private static final Pattern TEMPORARY_GATEWAY =
@@ -67,17 +68,11 @@ class TemplateEvaluationIT {
     return lines;
   }
 
-  private int run(Object... gateway) throws InterruptedException {
-    return run(List.of(), gateway);
-  }
-
-  private int run(List<Object> options, Object... gateway) throws InterruptedException {
+  private int run(Object... options) {
     var stream = new PrintStream(output, true, UTF_8);
-    var arguments = new ArrayList<>(options);
-    arguments.addAll(List.of(logs, results));
-    arguments.addAll(List.of(gateway));
-    return TemplateEvaluation.run(
-        arguments.stream().map(Object::toString).toList(), stream, stream);
+    var arguments = Stream.concat(Stream.of("eval", logs, results), Stream.of(options));
+    return SluiceCommand.run(
+        arguments.map(Object::toString).toList(), InputStream.nullInputStream(), stream, stream);
   }
 
   private List<JsonNode> results(String name) throws IOException {
@@ -104,7 +99,7 @@ class TemplateEvaluationIT {
     Files.write(logs.resolve("a.ndjson"), lines());
     Files.write(logs.resolve("b.ndjson"), lines().reversed());
 
-    assertThat(run(gateway.http("/"))).as(output.toString(UTF_8)).isZero();
+    assertThat(run("--url", gateway.http("/"))).as(output.toString(UTF_8)).isZero();
 
     assertThat(results("a.ndjson"))
         .extracting(result -> result.get("template_id").asString())
@@ -119,7 +114,7 @@ class TemplateEvaluationIT {
     Files.write(logs.resolve("a.ndjson"), lines());
     double unknown = unknownFields();
 
-    run(gateway.http("/"));
+    run("--url", gateway.http("/"));
 
     // this metric shows that the true template was not sent, as the gateway ignores unknown fields
     assertThat(unknownFields()).isEqualTo(unknown);
@@ -153,7 +148,7 @@ class TemplateEvaluationIT {
         queries,
         List.of(queryLine("one", "storage exhausted"), queryLine("two", "bounced e-mail message")));
 
-    assertThat(run(List.of("--queries", queries), gateway.http("/")))
+    assertThat(run("--queries", queries, "--url", gateway.http("/")))
         .as(output.toString(UTF_8))
         .isZero();
 
@@ -180,7 +175,7 @@ class TemplateEvaluationIT {
     var queries = folder.resolve("queries");
     Files.write(queries, List.of(queryLine("one", "storage exhausted"), queryLine("two", "")));
 
-    assertThat(run(List.of("--queries", queries), gateway.http("/"))).isEqualTo(2);
+    assertThat(run("--queries", queries, "--url", gateway.http("/"))).isEqualTo(2);
 
     assertThat(output.toString(UTF_8)).contains("queries:2: has no id or no query");
     assertThat(gateway.count(service)).isZero();
@@ -192,7 +187,7 @@ class TemplateEvaluationIT {
     lines.add(1, line(1, "truth-of-mails", "x").replace("\"WARN\"", "\"nope\""));
     Files.write(logs.resolve("a.ndjson"), lines);
 
-    assertThat(run(gateway.http("/"))).isEqualTo(1);
+    assertThat(run("--url", gateway.http("/"))).isEqualTo(1);
 
     assertThat(output.toString(UTF_8))
         .contains(
@@ -207,7 +202,7 @@ class TemplateEvaluationIT {
   void run_noGateway_startsOneAndCleansUp() throws Exception {
     Files.write(logs.resolve("a.ndjson"), lines());
 
-    assertThat(run(startGateway())).as(output.toString(UTF_8)).isZero();
+    assertThat(run(startGateway().toArray())).as(output.toString(UTF_8)).isZero();
 
     assertSameGroups(results("a.ndjson"));
     var own = TEMPORARY_GATEWAY.matcher(output.toString(UTF_8));
@@ -221,9 +216,9 @@ class TemplateEvaluationIT {
   void terminate_whileItsGatewayRuns_cleansUp() throws Exception {
     Files.write(logs.resolve("a.ndjson"), lines());
     var command =
-        new ArrayList<>(List.of(java(), "-cp", classPath(), "dev.sluice.tools.TemplateEvaluation"));
-    command.addAll(List.of(logs.toString(), results.toString()));
-    Stream.of(startGateway()).map(Object::toString).forEach(command::add);
+        new ArrayList<>(List.of(java(), "-cp", classPath(), "dev.sluice.tools.SluiceCommand"));
+    command.addAll(List.of("eval", logs.toString(), results.toString()));
+    command.addAll(startGateway());
     command.add("--sluice.roles=ingest"); // no log is ever stored, so the evaluation waits
     var builder = new ProcessBuilder(command).redirectErrorStream(true);
     // a gateway with these variables would not become ready
@@ -259,16 +254,18 @@ class TemplateEvaluationIT {
     return System.getProperty("java.class.path");
   }
 
-  private static Object[] startGateway() {
-    return new Object[] {
-      java(),
-      "-Xmx512m",
-      "--enable-native-access=ALL-UNNAMED",
-      "--sun-misc-unsafe-memory-access=allow",
-      "-cp",
-      classPath(),
-      "dev.sluice.api.config.GatewayApplication",
-      "--sluice.engines.cache-dir=" + SharedEngines.cacheDirectory()
-    };
+  /** Returns the options for a gateway that has to be started, as none responds at the URL. */
+  private static List<String> startGateway() {
+    return List.of(
+        "--url=http://127.0.0.1:1",
+        "--",
+        java(),
+        "-Xmx512m",
+        "--enable-native-access=ALL-UNNAMED",
+        "--sun-misc-unsafe-memory-access=allow",
+        "-cp",
+        classPath(),
+        "dev.sluice.api.config.GatewayApplication",
+        "--sluice.engines.cache-dir=" + SharedEngines.cacheDirectory());
   }
 }

@@ -93,10 +93,10 @@ class GatewayConfiguration {
 
   @Bean(destroyMethod = "close")
   ClickHouseDatabase clickHouseDatabase(
-      ManagedEngines engines, SluiceProperties sluice, ClickHouseProperties properties) {
+      EngineUrls engines, SluiceProperties sluice, ClickHouseProperties properties) {
     return new ClickHouseDatabase(
         new ClickHouseSettings(
-            engines.clickHouseUrl(),
+            engines.clickHouse(),
             properties.user(),
             properties.password(),
             properties.database(),

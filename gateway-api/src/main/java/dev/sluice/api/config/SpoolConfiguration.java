@@ -22,19 +22,11 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 
-/** The wiring of the spool and of the managed engines. */
+/** The wiring of the spool. */
 @Configuration(proxyBeanMethods = false)
 class SpoolConfiguration {
   private static final Logger LOG = LoggerFactory.getLogger(SpoolConfiguration.class);
 
-  @Bean(destroyMethod = "close")
-  ManagedEngines managedEngines(
-      SluiceProperties sluice,
-      RedisProperties redis,
-      ClickHouseProperties clickHouse,
-      EnginesProperties engines) {
-    return new ManagedEngines(sluice.spool(), redis, clickHouse, engines);
-  }
 
   /** The settings that all spools share. */
   private record SpoolCommonSettings(
@@ -190,7 +182,7 @@ class SpoolConfiguration {
   @Bean(destroyMethod = "close")
   SpoolBackend spoolBackend(
       SpoolCommonSettings common,
-      ManagedEngines engines,
+      EngineUrls engines,
       SluiceProperties sluice,
       RedisProperties redis,
       WalProperties wal,
@@ -199,11 +191,11 @@ class SpoolConfiguration {
       TimeoutScheduler timeoutScheduler,
       InstantSource clock) {
     return switch (sluice.spool()) {
-      case REDIS -> SpoolBackend.redis(common.redis(engines.redisUrl(), redis), clock);
+      case REDIS -> SpoolBackend.redis(common.redis(engines.requireRedis(), redis), clock);
       case WAL -> SpoolBackend.wal(common.wal(wal), clock);
       case REDIS_THEN_WAL ->
           SpoolBackend.redisThenWal(
-              common.redis(engines.redisUrl(), redis),
+              common.redis(engines.requireRedis(), redis),
               common.wal(wal),
               new FailoverSpool.FailoverSettings(
                   failover.primaryTimeout(),

@@ -26,7 +26,7 @@ public interface LogEnricher {
    *
    * <p>The records may be stored with the ids only after {@link WriteResult.Written}: all entries
    * of the ids are in the dictionary then. After another result the ids must be resolved again. The
-   * records of a batch that can never be stored have no ids; the store reports the batch.
+   * records of a batch that can never be stored may lack ids; the store reports the batch.
    *
    * @param batches the batches of the delivery
    * @param into the ids of the previous delivery, which are replaced
