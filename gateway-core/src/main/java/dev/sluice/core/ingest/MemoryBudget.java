@@ -31,10 +31,15 @@ public final class MemoryBudget {
    * @return false when the budget has less than {@code bytes} left; nothing is reserved then
    */
   public boolean reserve(long bytes) {
-    if (used.addAndGet(bytes) <= limit) {
-      return true;
+    // compares before it adds: a request that does not fit must not take the room of one that does
+    long current = used.get();
+    while (bytes <= limit - current) {
+      long seen = used.compareAndExchange(current, current + bytes);
+      if (seen == current) {
+        return true;
+      }
+      current = seen;
     }
-    used.addAndGet(-bytes);
     return false;
   }
 
