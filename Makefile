@@ -1,7 +1,7 @@
 # The commands of this project; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test demo eval contract clients faults bench bench-micro bench-stages bench-growth bench-search bench-profile package clean hooks notice release
+.PHONY: help run test check interleavings mutations demo eval contract clients faults bench bench-micro bench-stages bench-growth bench-search bench-profile package clean hooks notice release
 
 JAR := gateway-api/target/sluice-app.jar
 URL ?= http://127.0.0.1:8080
@@ -23,8 +23,19 @@ test: ## build and run all tests on real engines
 	@bin/requirements test
 	@$(MAVEN) verify && bin/skipped
 
+check: ## run the unit tests, without engines, in under two minutes
+	@$(MAVEN) -q -T 2 -DskipITs -pl '!gateway-bench' verify
+
+interleavings: ## run concurrency tests in many thread schedules; ARGS='-pl gateway-wal'
+	@bin/requirements
+	@bin/interleavings $(ARGS)
+
+mutations: ## change the code in small ways and list the changes that no unit test notices; MODULE=gateway-core CLASSES='dev.sluice.core.ingest.*'
+	@$(MAVEN) -pl $(or $(MODULE),gateway-core) -am -DskipTests test-compile org.pitest:pitest-maven:mutationCoverage \
+	  -DtargetClasses='$(or $(CLASSES),dev.sluice.core.*)' -DtargetTests='$(or $(CLASSES),dev.sluice.core.*)' -DfailWhenNoMutations=false
+
 demo: ## send log lines to a running gateway and read them back; LOGS=files
-	@bin/sluice demo $(or $(LOGS),$(wildcard data/gateway.log gateway-*/target/surefire-reports/*.txt gateway-*/target/maven-status/*/*/*/*.lst))
+	@bin/sluice demo $(or $(LOGS),$(wildcard data/gateway.log gateway-*/target/*-reports/*.txt gateway-*/target/maven-status/*/*/*/*.lst))
 
 eval: ## evaluate templates (LOGS=dir/*.ndjson) and search (QUERIES=file) of a gateway, results in OUT=dir; URL=http://127.0.0.1:8080
 	@curl -s -o /dev/null --noproxy '*' --max-time 10 "$(URL)" || $(MAKE) -s package # a running gateway may hold the jar open

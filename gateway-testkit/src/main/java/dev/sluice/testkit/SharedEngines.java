@@ -9,17 +9,32 @@ import java.nio.file.Path;
 
 /**
  * A real Redis and a real ClickHouse, started at the first use and shared by all tests of a JVM.
- * Tests are isolated by their own keys and databases.
+ * Tests are isolated by their own keys and databases. Unit tests have no engines: a test that needs
+ * one is named {@code *IT}.
  */
 public final class SharedEngines {
   private SharedEngines() {}
 
+  /**
+   * @throws IllegalStateException in a unit test
+   */
   public static EmbeddedRedis redis() {
+    requireIntegrationTest();
     return Redis.ENGINE;
   }
 
+  /**
+   * @throws IllegalStateException in a unit test
+   */
   public static EmbeddedClickHouse clickHouse() {
+    requireIntegrationTest();
     return ClickHouse.ENGINE;
+  }
+
+  private static void requireIntegrationTest() {
+    if ("false".equals(System.getProperty("sluice.test.engines"))) {
+      throw new IllegalStateException("a test that needs an engine is named *IT");
+    }
   }
 
   /**

@@ -24,7 +24,7 @@ class SegmentLogDiskFullTest {
     command.add("mount -t tmpfs -o size=4m tmpfs \"$0\" && exec \"$@\"");
     command.add(folder.toString());
     command.addAll(
-        SegmentLogKillTest.command(
+        SegmentLogKillIT.command(
             FillingProcess.class, folder.toString(), String.valueOf(minFreeDiskBytes)));
 
     var result = run(command);

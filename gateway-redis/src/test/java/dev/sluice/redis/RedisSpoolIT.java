@@ -1,0 +1,48 @@
+package dev.sluice.redis;
+
+import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.SpoolConsumer;
+import dev.sluice.testkit.SharedEngines;
+import dev.sluice.testkit.SpoolContract;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+
+class RedisSpoolIT extends SpoolContract {
+  final RedisTestKeys keys = new RedisTestKeys(redisUrl());
+  final RedisSpool spool =
+      keys.spool(
+          keys.settings(
+              new SpoolConsumer.DeliveryLimits(MAX_RECORDS, MAX_BYTES, Duration.ofMillis(100))));
+  final List<SpoolConsumer> opened = new ArrayList<>();
+
+  String redisUrl() {
+    return SharedEngines.redis().url();
+  }
+
+  @Override
+  protected Spool spool() {
+    return spool;
+  }
+
+  @Override
+  protected Backlog backlog() {
+    return spool;
+  }
+
+  @Override
+  protected SpoolConsumer restartConsumer() {
+    var spoolConsumer = spool.newConsumer(0);
+    opened.add(spoolConsumer);
+    return spoolConsumer;
+  }
+
+  @AfterEach
+  void close() {
+    opened.forEach(SpoolConsumer::close);
+    spool.close();
+    keys.close();
+  }
+}
