@@ -38,8 +38,9 @@ demo: ## send log lines to a running gateway and read them back; LOGS=files
 	@bin/sluice demo $(or $(LOGS),$(wildcard data/gateway.log gateway-*/target/*-reports/*.txt gateway-*/target/maven-status/*/*/*/*.lst))
 
 eval: ## evaluate templates (LOGS=dir/*.ndjson) and search (QUERIES=file) of a gateway, results in OUT=dir; URL=http://127.0.0.1:8080
+	@[ -n "$(LOGS)" ] && [ -n "$(OUT)" ] || { echo "LOGS and OUT are needed: make eval LOGS=dir OUT=dir QUERIES=file" >&2; exit 2; }
 	@curl -s -o /dev/null --noproxy '*' --max-time 10 "$(URL)" || $(MAKE) -s package # a running gateway may hold the jar open
-	@bin/sluice eval --url "$(URL)" $(if $(QUERIES),--queries "$(QUERIES)") $(if $(LOGS),"$(LOGS)") $(if $(OUT),"$(OUT)") \
+	@bin/sluice eval --url "$(URL)" $(if $(QUERIES),--queries "$(QUERIES)") "$(LOGS)" "$(OUT)" \
 	  -- "$$(bin/jdk25)/bin/java" $(JAVA_OPTS) --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow -jar $(JAR)
 
 contract: ## test a running gateway against its OpenAPI document; SECONDS_LONG=120

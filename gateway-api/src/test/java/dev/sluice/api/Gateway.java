@@ -35,7 +35,6 @@ import tools.jackson.databind.json.JsonMapper;
  * until the JVM ends. Tests are isolated by their own service names.
  */
 public final class Gateway {
-  static final String FALLBACK_DATABASE = "fallback";
   private static final JsonMapper JSON = new JsonMapper();
   private static final AtomicInteger NAMES = new AtomicInteger();
   private static final AtomicInteger FOLDERS = new AtomicInteger();
@@ -91,18 +90,16 @@ public final class Gateway {
   }
 
   /**
-   * Starts a gateway with the role ingest, its own Redis and a write-ahead log as fallback, for
-   * tests that stop its Redis. It has its own database, because it counts in no other ledger.
+   * Starts a gateway with the role ingest and a write-ahead log as fallback on its own engines, for
+   * tests that stop its Redis.
    */
   static Gateway ingestOnlyWithFallback() {
-    var _ = shared().rows("CREATE DATABASE " + FALLBACK_DATABASE);
     return new Gateway(
         "redis-then-wal",
         startRedis("fallback-redis"),
-        SharedEngines.clickHouse(),
+        startClickHouse("fallback-clickhouse"),
         "--sluice.roles=ingest",
-        "--sluice.instance=fallback",
-        "--sluice.clickhouse.database=" + FALLBACK_DATABASE);
+        "--sluice.instance=fallback");
   }
 
   /**

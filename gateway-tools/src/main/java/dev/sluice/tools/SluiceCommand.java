@@ -83,7 +83,11 @@ public final class SluiceCommand {
         .setOut(new PrintWriter(out, true, UTF_8))
         .setErr(new PrintWriter(err, true, UTF_8))
         .setParameterExceptionHandler(SluiceCommand::reportUsage)
-        .setExecutionExceptionHandler((failure, _, _) -> report(failure, err))
+        .setExecutionExceptionHandler(
+            (failure, _, _) -> {
+              out.flush(); // a terminal shows both streams in their order
+              return report(failure, err);
+            })
         .execute(arguments.toArray(String[]::new));
   }
 

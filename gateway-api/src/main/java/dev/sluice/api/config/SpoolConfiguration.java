@@ -27,7 +27,6 @@ import org.springframework.core.env.Environment;
 class SpoolConfiguration {
   private static final Logger LOG = LoggerFactory.getLogger(SpoolConfiguration.class);
 
-
   /** The settings that all spools share. */
   private record SpoolCommonSettings(
       String instance,

@@ -49,6 +49,13 @@ class SpoolBackendTest {
     }
   }
 
+  @Test
+  void consumers_noWorkerOfRedis_hasThatOfTheWal() {
+    try (var spoolBackend = redisThenWal()) {
+      assertThat(spoolBackend.consumers(0)).containsOnlyKeys(SpoolBackend.WAL_WORKER);
+    }
+  }
+
   private SpoolBackend redisThenWal() {
     var wal =
         new Binder(new MapConfigurationPropertySource(Map.of("sluice.wal.min-free-disk", "1MB")))

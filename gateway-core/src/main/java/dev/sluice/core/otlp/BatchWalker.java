@@ -6,8 +6,7 @@ import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Walks the records of batches, and checks that a batch has the records that its metadata
- * states.
+ * Walks the records of batches, and checks that a batch has the records that its metadata states.
  *
  * <p>For one thread at a time; reusable. Batches are decompressed into one buffer, so that a walk
  * allocates nothing once the buffer has grown.
@@ -78,8 +77,7 @@ public final class BatchWalker {
     }
     if (records.walked != batch.records()) {
       throw new UnstorableBatchException(
-          batch,
-          "%d records, but the envelope has %d".formatted(records.walked, batch.records()));
+          batch, "%d records, but the envelope has %d".formatted(records.walked, batch.records()));
     }
   }
 
