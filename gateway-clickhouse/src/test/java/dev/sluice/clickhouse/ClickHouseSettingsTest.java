@@ -3,12 +3,14 @@ package dev.sluice.clickhouse;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.clickhouse.ClickHouseSettings.Indexes;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 final class ClickHouseSettingsTest {
-  private final ClickHouseSettings settings =
-      TestDatabase.settings("http://127.0.0.1:8123", "hunter2");
+  private static final String URL = "http://127.0.0.1:8123";
+
+  private final ClickHouseSettings settings = TestDatabase.settings(URL, "hunter2");
 
   @Test
   void toString_password_isNotInIt() {
@@ -17,7 +19,8 @@ final class ClickHouseSettingsTest {
 
   @Test
   void new_retentionOfZero_isRejected() {
-    assertThatThrownBy(() -> TestDatabase.settings(Duration.ZERO, null))
+    assertThatThrownBy(
+            () -> TestDatabase.settings(URL, "sluice", 1, Indexes.BODY, Duration.ZERO, null))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("retention");
   }

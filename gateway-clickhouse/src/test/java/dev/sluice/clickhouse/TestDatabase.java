@@ -14,7 +14,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class TestDatabase {
   private static final int MAX_INSERT_BYTES = 256 << 20;
-  private static final ClickHouseClient CLIENT = new ClickHouseClient(settings());
+
+  /** Starts the engine at the first use. */
+  private static final class Client {
+    static final ClickHouseClient CLIENT = new ClickHouseClient(settings());
+  }
 
   private TestDatabase() {}
 
@@ -44,7 +48,7 @@ final class TestDatabase {
         url(), "sluice", MAX_INSERT_BYTES, Indexes.BODY, retention, deadLetterRetention);
   }
 
-  private static ClickHouseSettings settings(
+  static ClickHouseSettings settings(
       String url,
       String password,
       int maxInsertBytes,
@@ -69,7 +73,7 @@ final class TestDatabase {
   }
 
   static void dropAllTables() {
-    dropAllTables(CLIENT);
+    dropAllTables(Client.CLIENT);
   }
 
   static void dropAllTables(ClickHouseClient client) {
@@ -89,12 +93,12 @@ final class TestDatabase {
   }
 
   static void execute(String sql) {
-    CLIENT.execute(sql);
+    Client.CLIENT.execute(sql);
   }
 
   /** Returns the response as tab-separated text. */
   static String query(String sql) {
-    return CLIENT
+    return Client.CLIENT
         .query(
             sql + " FORMAT TSVRaw",
             Map.of(),
