@@ -23,10 +23,12 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 
 @Timeout(60)
+@Isolated("reads the output of the process")
 @ExtendWith(OutputCaptureExtension.class)
 class TemplatesLifecycleTest {
   private static final Duration INTERVAL = Duration.ofSeconds(10);
