@@ -31,7 +31,7 @@ interleavings: ## run concurrency tests in many thread schedules; ARGS='-pl gate
 	@bin/interleavings $(ARGS)
 
 mutations: ## change the code in small ways and list the changes that no unit test notices; MODULE=gateway-core CLASSES='dev.sluice.core.ingest.*'
-	@$(MAVEN) -pl $(or $(MODULE),gateway-core) -am -DskipTests test-compile org.pitest:pitest-maven:mutationCoverage \
+	@$(MAVEN) -pl $(or $(MODULE),gateway-core) -am test-compile org.pitest:pitest-maven:mutationCoverage \
 	  -DtargetClasses='$(or $(CLASSES),dev.sluice.core.*)' -DtargetTests='$(or $(CLASSES),dev.sluice.core.*)' -DfailWhenNoMutations=false
 
 demo: ## send log lines to a running gateway and read them back; LOGS=files
