@@ -38,12 +38,9 @@ import io.grpc.netty.NettyServerBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.time.Duration;
-import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -512,18 +509,8 @@ class GrpcMemoryTest {
     }
 
     @Override
-    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
-      return CompletableFuture.completedFuture(new DeliveryStatus.Pending());
-    }
-
-    @Override
-    public CompletionStage<SpoolStatus> spoolStatus() {
+    public CompletionStage<SpoolStatus> status() {
       return CompletableFuture.completedFuture(new SpoolStatus(null, null, 0, 0));
-    }
-
-    @Override
-    public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
-      return new TreeMap<>();
     }
   }
 }

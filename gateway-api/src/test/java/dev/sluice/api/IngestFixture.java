@@ -13,6 +13,7 @@ import dev.sluice.core.ingest.AdmissionController;
 import dev.sluice.core.ingest.IngestPipeline;
 import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.DeliveryStatusReader.DeliveryStatus;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.IngestMetrics;
 import dev.sluice.core.port.Spool;
@@ -73,6 +74,7 @@ public record IngestFixture(
     var ingest =
         new IngestService(
             spool,
+            _ -> CompletableFuture.completedStage(new DeliveryStatus.Pending()),
             new UnavailableIdempotencyStore(),
             (_, _) -> CompletableFuture.completedStage(List.of()),
             admission,

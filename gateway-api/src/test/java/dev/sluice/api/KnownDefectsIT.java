@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.core.port.DailyCounts;
 import dev.sluice.core.port.Spool;
 import dev.sluice.proto.logs.GetLogsByAppIdRequest;
 import dev.sluice.proto.logs.HealthCheckRequest;
@@ -115,7 +116,9 @@ class KnownDefectsIT {
 
     assertThat(response.statusCode()).isEqualTo(202);
     gateway.awaitStored(app, 2);
-    await().atMost(SOON).until(() -> gateway.bean(Spool.class).recordCounts().inFlight() == 0);
+    await()
+        .atMost(SOON)
+        .until(() -> gateway.bean(DailyCounts.class).recordCounts().inFlight() == 0);
   }
 
   /** Defect 3: with Redis full, the response was 202 and the log was lost. */
@@ -124,11 +127,12 @@ class KnownDefectsIT {
     var gateway = Gateway.isolated();
     var app = Gateway.service("defect-3");
     var spool = gateway.bean(Spool.class);
+    var counts = gateway.bean(DailyCounts.class);
     var client = RedisClient.create(gateway.redis().url());
     try (var connection = client.connect()) {
       var redis = connection.sync();
       var limit = redis.configGet("maxmemory").get("maxmemory");
-      long before = spool.recordCounts().accepted();
+      long before = counts.recordCounts().accepted();
       redis.configSet("maxmemory", "1");
       try {
         var response = post(gateway, log(app, "lost"));
@@ -136,7 +140,7 @@ class KnownDefectsIT {
         assertThat(response.statusCode()).isEqualTo(503);
         assertThat(response.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
         assertThat(Gateway.json(response).get("success").asBoolean()).isFalse();
-        assertThat(spool.recordCounts().accepted()).isEqualTo(before);
+        assertThat(counts.recordCounts().accepted()).isEqualTo(before);
       } finally {
         redis.configSet("maxmemory", limit);
       }
@@ -353,7 +357,9 @@ class KnownDefectsIT {
     assertThat(post(gateway, log(app, "m")).statusCode()).isEqualTo(202);
 
     gateway.awaitStored(app, 1);
-    await().atMost(SOON).until(() -> gateway.bean(Spool.class).recordCounts().inFlight() == 0);
+    await()
+        .atMost(SOON)
+        .until(() -> gateway.bean(DailyCounts.class).recordCounts().inFlight() == 0);
   }
 
   /**
@@ -375,7 +381,7 @@ class KnownDefectsIT {
       for (int i = 0; i < 6; i++) {
         assertThat(post(gateway, request).statusCode()).isEqualTo(202);
       }
-      assertThat(gateway.bean(Spool.class).recordCounts().inFlight()).isEqualTo(6 * 175_000);
+      assertThat(gateway.bean(DailyCounts.class).recordCounts().inFlight()).isEqualTo(6 * 175_000);
     } finally {
       gateway.clickHouse().restart();
     }

@@ -29,10 +29,7 @@ import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
-import java.time.LocalDate;
 import java.util.ArrayList;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
@@ -301,18 +298,8 @@ class SlowSpoolTest {
     }
 
     @Override
-    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
-      return CompletableFuture.completedFuture(new DeliveryStatus.Pending());
-    }
-
-    @Override
-    public CompletionStage<SpoolStatus> spoolStatus() {
+    public CompletionStage<SpoolStatus> status() {
       return CompletableFuture.completedFuture(spoolStatus);
-    }
-
-    @Override
-    public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
-      return new TreeMap<>();
     }
   }
 }

@@ -150,7 +150,7 @@ class ClickHouseDeadLetterStoreIT extends DeadLetterStoreContract {
     deadLetterStore.startReplay(item.letter());
     var spool = new InMemorySpool();
     spool.append(item.letter().log(), AppendMode.POSSIBLE_DUPLICATE);
-    var first = spool.poll(Duration.ZERO).orElseThrow();
+    var first = spool.consumer().poll(Duration.ZERO, Duration.ZERO).orElseThrow();
     assertThat(logStore.store(DeliverySlice.of(first))).isEqualTo(new StoreResult.Stored());
 
     var restarted = new InMemorySpool();
@@ -158,7 +158,8 @@ class ClickHouseDeadLetterStoreIT extends DeadLetterStoreContract {
     assertThat(open.replayStarted()).isTrue();
     assertThat(new DeadLetterReplayer(restarted, deadLetterStore).replay(open, open.letter().log()))
         .isEqualTo(new ReplayResult.Replayed());
-    for (var delivery : List.of(first, restarted.poll(Duration.ZERO).orElseThrow())) {
+    for (var delivery :
+        List.of(first, restarted.consumer().poll(Duration.ZERO, Duration.ZERO).orElseThrow())) {
       assertThat(logStore.store(DeliverySlice.of(delivery))).isEqualTo(new StoreResult.Stored());
       assertThat(deadLetterStore.write(delivery, List.of())).isEqualTo(new WriteResult.Written());
     }

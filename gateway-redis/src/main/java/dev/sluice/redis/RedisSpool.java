@@ -9,6 +9,8 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.ReplayId;
 import dev.sluice.core.port.AppendResolver;
 import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.DailyCounts;
+import dev.sluice.core.port.DeliveryStatusReader;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.SpoolConsumer;
@@ -72,7 +74,13 @@ import org.jspecify.annotations.Nullable;
  * spool is available again as soon as Redis is. Safe for use by many threads.
  */
 public final class RedisSpool
-    implements Spool, IdempotencyStore, AppendResolver, Backlog, AutoCloseable {
+    implements Spool,
+        IdempotencyStore,
+        DeliveryStatusReader,
+        DailyCounts,
+        Backlog,
+        AppendResolver,
+        AutoCloseable {
 
   /**
    * Settings of the spool.
@@ -542,7 +550,7 @@ public final class RedisSpool
   }
 
   @Override
-  public CompletionStage<SpoolStatus> spoolStatus() {
+  public CompletionStage<SpoolStatus> status() {
     return queryConnection
         .send(
             STATUS_TIMEOUT,

@@ -187,7 +187,10 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
   }
 
   /** {@inheritDoc} Counts the entries that this consumer has read so far. */
-  @Override
+  /**
+   * Returns the number of entries that this release cannot decode or that are set aside; they stay
+   * pending.
+   */
   public int skippedEntries() {
     return skippedCount;
   }

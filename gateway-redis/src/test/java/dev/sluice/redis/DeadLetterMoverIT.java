@@ -9,7 +9,7 @@ import dev.sluice.core.codec.LogBatchCodec;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.port.Spool.RecordCounts;
+import dev.sluice.core.port.DailyCounts.RecordCounts;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.testkit.LogBatches;
 import java.time.Instant;

@@ -5,12 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.DailyCounts.RecordCounts;
+import dev.sluice.core.port.DeliveryStatusReader.DeliveryStatus;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.IdempotencyStore.ClaimResult;
+import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
-import dev.sluice.core.port.Spool.DeliveryStatus;
 import dev.sluice.core.port.Spool.Receipt;
-import dev.sluice.core.port.Spool.RecordCounts;
 import dev.sluice.core.port.Spool.SpoolStatus;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.engines.EmbeddedRedis;
@@ -86,7 +87,9 @@ class RedisAppendIT {
     proxy.dropResponses();
 
     var appends =
-        LogBatches.list(20, 1).stream().map(b -> spool.append(b).toCompletableFuture()).toList();
+        LogBatches.list(20, 1).stream()
+            .map(b -> spool.append(b, AppendMode.SYNC).toCompletableFuture())
+            .toList();
     await().until(() -> proxy.droppedResponses() >= 2);
     proxy.heal();
 
@@ -102,7 +105,7 @@ class RedisAppendIT {
     var claim = ((ClaimResult.Granted) spool.claim(key).toCompletableFuture().join()).claim();
     proxy.dropNextResponse();
 
-    accepted(spool.append(LogBatches.of(2), claim).toCompletableFuture().join());
+    accepted(spool.append(LogBatches.of(2), claim, AppendMode.SYNC).toCompletableFuture().join());
 
     assertThat(proxy.droppedResponses()).isEqualTo(1);
     assertThat(keys.streamLength()).isEqualTo(1);
@@ -250,7 +253,7 @@ class RedisAppendIT {
 
   private void ackNext() throws InterruptedException {
     try (var spoolConsumer = spool.newConsumer(0)) {
-      spoolConsumer.ack(spoolConsumer.poll(Duration.ofSeconds(30)).orElseThrow());
+      spoolConsumer.ack(spoolConsumer.poll(Duration.ofSeconds(30), Duration.ZERO).orElseThrow());
     }
   }
 
@@ -455,7 +458,7 @@ class RedisAppendIT {
   }
 
   private static SpoolStatus spoolStatus(RedisSpool spool) {
-    return spool.spoolStatus().toCompletableFuture().join();
+    return spool.status().toCompletableFuture().join();
   }
 
   private static Receipt accepted(AppendResult appendResult) {
@@ -464,6 +467,6 @@ class RedisAppendIT {
   }
 
   private static AppendResult append(RedisSpool spool, LogBatch batch) {
-    return spool.append(batch).toCompletableFuture().join();
+    return spool.append(batch, AppendMode.SYNC).toCompletableFuture().join();
   }
 }

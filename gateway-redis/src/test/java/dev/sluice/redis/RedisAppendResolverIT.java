@@ -5,10 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.AppendResolver;
 import dev.sluice.core.port.AppendResolver.ResolveResult;
+import dev.sluice.core.port.DeliveryStatusReader.DeliveryStatus;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
-import dev.sluice.core.port.Spool.DeliveryStatus;
 import dev.sluice.core.port.SpoolConsumer.DeliveryLimits;
 import dev.sluice.testkit.AppendResolverContract;
 import dev.sluice.testkit.LogBatches;
@@ -127,16 +128,16 @@ class RedisAppendResolverIT extends AppendResolverContract {
 
   private static void deliverAll(RedisSpool spool) throws InterruptedException {
     try (var consumer = spool.newConsumer(0)) {
-      for (var next = consumer.poll(Duration.ofSeconds(30));
+      for (var next = consumer.poll(Duration.ofSeconds(30), Duration.ZERO);
           next.isPresent();
-          next = consumer.poll(Duration.ZERO)) {
+          next = consumer.poll(Duration.ZERO, Duration.ZERO)) {
         consumer.ack(next.get());
       }
     }
   }
 
   private static AppendResult append(RedisSpool spool, LogBatch batch) {
-    return spool.append(batch).toCompletableFuture().join();
+    return spool.append(batch, AppendMode.SYNC).toCompletableFuture().join();
   }
 
   private static ResolveResult resolve(RedisSpool spool, LogBatch batch) {

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.failover.FailoverSpool;
+import dev.sluice.core.port.DailyCounts.RecordCounts;
 import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
-import dev.sluice.core.port.Spool.RecordCounts;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.engines.EmbeddedRedis;
 import dev.sluice.testkit.InMemorySpool;
@@ -60,9 +60,9 @@ class RedisFailoverIT {
     primary = keys.spool(keys.settings(DELIVERY_LIMITS));
     failover =
         new FailoverSpool(
-            new FailoverSpool.SpoolTarget("Redis", primary, primary, primary),
+            FailoverSpool.SpoolTarget.of("Redis", primary),
             primary,
-            new FailoverSpool.SpoolTarget("the fallback", fallback, fallback, fallback),
+            FailoverSpool.SpoolTarget.of("the fallback", fallback),
             new FailoverSpool.FailoverSettings(
                 Duration.ofMillis(500), Duration.ofMillis(100), 1_000, Duration.ofDays(1)),
             (delay, task) -> {
@@ -139,7 +139,7 @@ class RedisFailoverIT {
           .until(
               () -> {
                 deliverAll(spoolConsumer, delivered);
-                deliverAll(fallback, delivered);
+                deliverAll(fallback.consumer(), delivered);
                 return failover.recordCounts().inFlight() == 0;
               });
     }
@@ -150,9 +150,9 @@ class RedisFailoverIT {
 
   private static void deliverAll(SpoolConsumer spoolConsumer, Map<UUID, Integer> delivered)
       throws InterruptedException {
-    for (var next = spoolConsumer.poll(Duration.ZERO);
+    for (var next = spoolConsumer.poll(Duration.ZERO, Duration.ZERO);
         next.isPresent();
-        next = spoolConsumer.poll(Duration.ZERO)) {
+        next = spoolConsumer.poll(Duration.ZERO, Duration.ZERO)) {
       spoolConsumer.ack(next.get());
       next.get().batches().forEach(b -> delivered.merge(b.appendId(), 1, Integer::sum));
     }

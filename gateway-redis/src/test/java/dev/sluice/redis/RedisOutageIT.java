@@ -6,8 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.DailyCounts.RecordCounts;
+import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
-import dev.sluice.core.port.Spool.RecordCounts;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.testkit.LogBatches;
 import dev.sluice.testkit.SharedEngines;
@@ -19,6 +21,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.FutureTask;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -46,14 +49,14 @@ class RedisOutageIT {
   void allOperations_redisRestarted_continueWithoutLoss() throws Exception {
     var before = LogBatches.of(3);
     assertThat(append(before)).isInstanceOf(AppendResult.Accepted.class);
-    var unacked = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var unacked = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     SharedEngines.redis().stop();
 
     try {
       assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Unavailable.class);
       assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Unavailable.class);
-      assertThat(spool.unavailableReason()).isPresent();
-      assertThatThrownBy(() -> spoolConsumer.poll(SHORT_TIMEOUT))
+      assertThat(unavailableReason(spool)).isNotNull();
+      assertThatThrownBy(() -> spoolConsumer.poll(SHORT_TIMEOUT, Duration.ZERO))
           .isInstanceOf(SpoolUnreachableException.class);
       assertThatThrownBy(spool::recordCounts).isInstanceOf(SpoolUnreachableException.class);
       assertThatThrownBy(spool::depth).isInstanceOf(SpoolUnreachableException.class);
@@ -61,15 +64,18 @@ class RedisOutageIT {
       SharedEngines.redis().restart();
     }
 
-    await().until(() -> spool.unavailableReason().isEmpty());
+    await().until(() -> unavailableReason(spool) == null);
     var after = LogBatches.of(2);
     await().until(() -> append(after) instanceof AppendResult.Accepted);
-    await().ignoreExceptions().until(() -> spoolConsumer.poll(SHORT_TIMEOUT).isPresent());
-    var redelivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    await()
+        .ignoreExceptions()
+        .until(() -> spoolConsumer.poll(SHORT_TIMEOUT, Duration.ZERO).isPresent());
+    var redelivery = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     assertThat(redelivery.token()).isEqualTo(unacked.token());
     assertSameBatches(redelivery.batches(), List.of(before));
     spoolConsumer.ack(redelivery);
-    assertSameBatches(spoolConsumer.poll(TIMEOUT).orElseThrow().batches(), List.of(after));
+    assertSameBatches(
+        spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow().batches(), List.of(after));
     assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(5, 2, 0));
   }
 
@@ -106,23 +112,23 @@ class RedisOutageIT {
             Duration.ofMinutes(1),
             RedisSpool.AppendSettings.DEFAULT);
     try (var patient = new RedisSpool(settings, InstantSource.system())) {
-      assertThat(patient.append(LogBatches.of(1)).toCompletableFuture().join())
+      assertThat(patient.append(LogBatches.of(1), AppendMode.SYNC).toCompletableFuture().join())
           .isInstanceOf(AppendResult.Accepted.class);
       keys.redis().clientPause(60_000);
-      var inFlight = patient.append(LogBatches.of(1)).toCompletableFuture();
+      var inFlight = patient.append(LogBatches.of(1), AppendMode.SYNC).toCompletableFuture();
       SharedEngines.redis().kill();
 
       assertThat(inFlight.join()).isInstanceOf(AppendResult.Accepted.class);
 
-      await().until(() -> spool.unavailableReason().isEmpty());
+      await().until(() -> unavailableReason(spool) == null);
       assertThat(spool.recordCounts().accepted()).isEqualTo(2);
     }
   }
 
   @Test
   void poll_redisKilledWhileBlocked_throwsAndRecovers() throws Exception {
-    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
-    var waiting = new FutureTask<>(() -> spoolConsumer.poll(Duration.ofMinutes(1)));
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT, Duration.ZERO)).isEmpty();
+    var waiting = new FutureTask<>(() -> spoolConsumer.poll(Duration.ofMinutes(1), Duration.ZERO));
     Thread.ofVirtual().start(waiting);
     await().until(() -> keys.redis().clientList().contains("cmd=xreadgroup"));
 
@@ -131,7 +137,9 @@ class RedisOutageIT {
     assertThatThrownBy(waiting::get).hasCauseInstanceOf(SpoolUnreachableException.class);
     var batch = LogBatches.of(1);
     await().until(() -> append(batch) instanceof AppendResult.Accepted);
-    await().ignoreExceptions().until(() -> spoolConsumer.poll(SHORT_TIMEOUT).isPresent());
+    await()
+        .ignoreExceptions()
+        .until(() -> spoolConsumer.poll(SHORT_TIMEOUT, Duration.ZERO).isPresent());
   }
 
   @Test
@@ -140,22 +148,24 @@ class RedisOutageIT {
     var early = keys.spool(keys.settings(LIMITS));
     try (var waiting = early.newConsumer(0)) {
       try {
-        assertThat(early.append(LogBatches.of(1)).toCompletableFuture().join())
+        assertThat(early.append(LogBatches.of(1), AppendMode.SYNC).toCompletableFuture().join())
             .isInstanceOf(AppendResult.Unavailable.class);
-        assertThat(early.unavailableReason()).isPresent();
-        assertThatThrownBy(() -> waiting.poll(SHORT_TIMEOUT))
+        assertThat(unavailableReason(early)).isNotNull();
+        assertThatThrownBy(() -> waiting.poll(SHORT_TIMEOUT, Duration.ZERO))
             .isInstanceOf(SpoolUnreachableException.class);
       } finally {
         SharedEngines.redis().restart();
       }
 
-      await().until(() -> early.unavailableReason().isEmpty());
+      await().until(() -> unavailableReason(early) == null);
       await()
           .until(
               () ->
-                  early.append(LogBatches.of(1)).toCompletableFuture().join()
+                  early.append(LogBatches.of(1), AppendMode.SYNC).toCompletableFuture().join()
                       instanceof AppendResult.Accepted);
-      await().ignoreExceptions().until(() -> waiting.poll(SHORT_TIMEOUT).isPresent());
+      await()
+          .ignoreExceptions()
+          .until(() -> waiting.poll(SHORT_TIMEOUT, Duration.ZERO).isPresent());
     } finally {
       early.close();
     }
@@ -164,7 +174,7 @@ class RedisOutageIT {
   @Test
   void append_memoryFull_isUnavailableAndDrainsAfterAGatewayRestart() throws Exception {
     append(LogBatches.of(1));
-    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow());
+    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow());
     var limit = keys.redis().configGet("maxmemory").get("maxmemory");
     try {
       keys.redis().configSet("maxmemory", Long.toString(usedMemory() + (8 << 20)));
@@ -180,15 +190,15 @@ class RedisOutageIT {
               AppendResult.Unavailable.class,
               unavailable -> assertThat(unavailable.reason()).contains("OOM"));
       assertThat(accepted).isBetween(2L, 100L);
-      assertThat(spool.unavailableReason()).hasValueSatisfying(r -> assertThat(r).contains("full"));
+      assertThat(unavailableReason(spool)).contains("full");
       assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(accepted, accepted - 1, 0));
       try (var restarted = spool.newConsumer(0)) {
-        var delivery = restarted.poll(TIMEOUT).orElseThrow();
+        var delivery = restarted.poll(TIMEOUT, Duration.ZERO).orElseThrow();
         assertThat(delivery.records()).isEqualTo(accepted - 1);
         restarted.ack(delivery);
       }
       assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Accepted.class);
-      assertThat(spool.unavailableReason()).isEmpty();
+      assertThat(unavailableReason(spool)).isNull();
     } finally {
       keys.redis().configSet("maxmemory", limit);
     }
@@ -200,7 +210,7 @@ class RedisOutageIT {
     try {
       keys.redis().configSet("maxmemory", Long.toString(usedMemory() / 2));
 
-      assertThat(spool.unavailableReason()).hasValueSatisfying(r -> assertThat(r).contains("full"));
+      assertThat(unavailableReason(spool)).contains("full");
     } finally {
       keys.redis().configSet("maxmemory", limit);
     }
@@ -215,8 +225,7 @@ class RedisOutageIT {
           .isInstanceOfSatisfying(
               AppendResult.Unavailable.class,
               unavailable -> assertThat(unavailable.reason()).contains("READONLY"));
-      assertThat(spool.unavailableReason())
-          .hasValueSatisfying(r -> assertThat(r).contains("replica"));
+      assertThat(unavailableReason(spool)).contains("replica");
     } finally {
       keys.redis().replicaofNoOne();
     }
@@ -228,14 +237,15 @@ class RedisOutageIT {
         RedisSpool.RedisSpoolSettings.of(
             "redis://:secret-and-wrong@127.0.0.1:" + SharedEngines.redis().port(), "one");
     try (var locked = new RedisSpool(settings, InstantSource.system())) {
-      var appendResult = locked.append(LogBatches.of(1)).toCompletableFuture().join();
+      var appendResult =
+          locked.append(LogBatches.of(1), AppendMode.SYNC).toCompletableFuture().join();
 
       assertThat(appendResult)
           .isInstanceOfSatisfying(
               AppendResult.Unavailable.class,
               unavailable ->
                   assertThat(unavailable.reason()).contains("WRONGPASS").doesNotContain("secret"));
-      assertThat(locked.unavailableReason()).isPresent();
+      assertThat(unavailableReason(locked)).isNotNull();
       assertThat(settings.toString()).doesNotContain("secret");
     }
   }
@@ -254,12 +264,13 @@ class RedisOutageIT {
             Duration.ofMillis(300),
             RedisSpool.AppendSettings.DEFAULT);
     try (var hasty = new RedisSpool(settings, InstantSource.system())) {
-      assertThat(hasty.append(LogBatches.of(1)).toCompletableFuture().join())
+      assertThat(hasty.append(LogBatches.of(1), AppendMode.SYNC).toCompletableFuture().join())
           .isInstanceOf(AppendResult.Accepted.class);
       var before = addressesOf("hasty");
       keys.redis().clientPause(1_000);
 
-      var appendResult = hasty.append(LogBatches.of(1)).toCompletableFuture().join();
+      var appendResult =
+          hasty.append(LogBatches.of(1), AppendMode.SYNC).toCompletableFuture().join();
 
       assertThat(appendResult).isInstanceOf(AppendResult.Accepted.class);
       assertThat(keys.streamLength()).isEqualTo(2);
@@ -276,7 +287,7 @@ class RedisOutageIT {
       try (var unreachable = new RedisSpool(settings, InstantSource.system())) {
         long start = System.nanoTime();
 
-        assertThat(unreachable.unavailableReason()).isPresent();
+        assertThat(unavailableReason(unreachable)).isNotNull();
 
         assertThat(Duration.ofNanos(System.nanoTime() - start))
             .isLessThan(Duration.ofMillis(1_500));
@@ -328,6 +339,10 @@ class RedisOutageIT {
   }
 
   private AppendResult append(LogBatch batch) {
-    return spool.append(batch).toCompletableFuture().join();
+    return spool.append(batch, AppendMode.SYNC).toCompletableFuture().join();
+  }
+
+  private static @Nullable String unavailableReason(Spool spool) {
+    return spool.status().toCompletableFuture().join().unavailableReason();
   }
 }

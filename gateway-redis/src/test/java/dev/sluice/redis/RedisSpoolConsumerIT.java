@@ -7,8 +7,9 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.codec.LogBatchCodec;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.DailyCounts.RecordCounts;
+import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
-import dev.sluice.core.port.Spool.RecordCounts;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.core.port.SpoolConsumer.Delivery;
 import dev.sluice.testkit.LogBatches;
@@ -76,13 +77,13 @@ class RedisSpoolConsumerIT {
     others.add(large);
     var appends =
         LogBatches.list(10_000, 1).stream()
-            .map(batch -> large.append(batch).toCompletableFuture())
+            .map(batch -> large.append(batch, AppendMode.SYNC).toCompletableFuture())
             .toList();
     appends.forEach(append -> assertThat(append.join()).isInstanceOf(AppendResult.Accepted.class));
     var consumer = large.newConsumer(0);
     assertThat(large.recordCounts()).isEqualTo(new RecordCounts(10_000, 10_000, 0));
 
-    var delivery = consumer.poll(TIMEOUT).orElseThrow();
+    var delivery = consumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     consumer.ack(delivery);
 
     assertThat(delivery.batches()).hasSize(10_000);
@@ -97,8 +98,8 @@ class RedisSpoolConsumerIT {
             keys.settings(new SpoolConsumer.DeliveryLimits(1_000, 1 << 20, Duration.ofSeconds(1))));
     others.add(patient);
     var consumer = patient.newConsumer(0);
-    assertThat(consumer.poll(SHORT_TIMEOUT)).isEmpty();
-    var waiting = new FutureTask<>(() -> consumer.poll(TIMEOUT));
+    assertThat(consumer.poll(SHORT_TIMEOUT, Duration.ZERO)).isEmpty();
+    var waiting = new FutureTask<>(() -> consumer.poll(TIMEOUT, Duration.ZERO));
     Thread.ofVirtual().start(waiting);
     long start = System.nanoTime();
 
@@ -120,7 +121,7 @@ class RedisSpoolConsumerIT {
     var consumer = patient.newConsumer(0);
     long start = System.nanoTime();
 
-    var delivery = consumer.poll(TIMEOUT).orElseThrow();
+    var delivery = consumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
 
     assertThat(delivery.records()).isEqualTo(1_000);
     assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
@@ -136,7 +137,7 @@ class RedisSpoolConsumerIT {
     append(LogBatches.list(1, 1));
     long start = System.nanoTime();
 
-    assertThat(patient.newConsumer(0).poll(Duration.ZERO)).isPresent();
+    assertThat(patient.newConsumer(0).poll(Duration.ZERO, Duration.ZERO)).isPresent();
 
     assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
   }
@@ -145,17 +146,17 @@ class RedisSpoolConsumerIT {
   void poll_twoWorkersOfAProcess_keepTheirOwnDeliveriesAfterARestart() throws Exception {
     var batches = LogBatches.list(2, 1);
     append(batches.subList(0, 1));
-    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var first = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     append(batches.subList(1, 2));
     Delivery second;
     try (var other = spool.newConsumer(0, 1)) {
-      second = other.poll(TIMEOUT).orElseThrow();
+      second = other.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     }
 
     try (var one = spool.newConsumer(0, 0);
         var other = spool.newConsumer(0, 1)) {
-      var firstRedelivery = one.poll(TIMEOUT).orElseThrow();
-      var secondRedelivery = other.poll(TIMEOUT).orElseThrow();
+      var firstRedelivery = one.poll(TIMEOUT, Duration.ZERO).orElseThrow();
+      var secondRedelivery = other.poll(TIMEOUT, Duration.ZERO).orElseThrow();
 
       assertSameBatches(first.batches(), batches.subList(0, 1));
       assertSameBatches(second.batches(), batches.subList(1, 2));
@@ -168,13 +169,13 @@ class RedisSpoolConsumerIT {
   @Test
   void poll_connectionLostUnnoticed_earlierEntriesAreRedelivered() throws Exception {
     append(LogBatches.list(1, 1));
-    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow());
+    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow());
     append(LogBatches.list(1, 1));
     var connections = connections();
     keys.redis().clientKill(KillArgs.Builder.typeNormal().skipme(true));
     await().until(() -> connections().size() == connections.size());
 
-    assertThat(spoolConsumer.poll(TIMEOUT).orElseThrow().redelivered()).isTrue();
+    assertThat(spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow().redelivered()).isTrue();
   }
 
   /** Returns the id field of all clients, without the fields that change with time. */
@@ -187,13 +188,13 @@ class RedisSpoolConsumerIT {
   void poll_morePendingUnnoticed_redeliversTheUnackedAloneThenTheRest() throws Exception {
     var batches = LogBatches.list(3, 1);
     append(batches.subList(0, 1));
-    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var first = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     append(batches.subList(1, 3));
     readAs("one", 2);
 
-    var redelivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var redelivery = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     spoolConsumer.ack(redelivery);
-    var rest = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var rest = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
 
     assertThat(redelivery.token()).isEqualTo(first.token());
     assertSameBatches(rest.batches(), batches.subList(1, 3));
@@ -202,12 +203,12 @@ class RedisSpoolConsumerIT {
   @Test
   void poll_pendingUnnoticed_isDeliveredWithTheNextClaimCheck() throws Exception {
     var consumer = spoolOf("one", IDLE_TIMEOUT).newConsumer(0);
-    assertThat(consumer.poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(consumer.poll(SHORT_TIMEOUT, Duration.ZERO)).isEmpty();
     var batches = LogBatches.list(1, 1);
     append(batches);
     readAs("one", 1);
 
-    await().until(() -> consumer.poll(SHORT_TIMEOUT).isPresent());
+    await().until(() -> consumer.poll(SHORT_TIMEOUT, Duration.ZERO).isPresent());
   }
 
   @Test
@@ -223,7 +224,7 @@ class RedisSpoolConsumerIT {
   /** The maximum number of bytes limits a reply, whatever the number of entries is. */
   @Test
   void read_largeEntries_stopsWhenTheReplyIsLargeEnough() throws Exception {
-    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT, Duration.ZERO)).isEmpty();
     append(LogBatches.list(3, 500));
 
     List<Object> reply =
@@ -245,24 +246,24 @@ class RedisSpoolConsumerIT {
   @Test
   void poll_limitsChanged_redeliversTheSame() throws Exception {
     append(LogBatches.list(6, 300));
-    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var first = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
 
     var smaller = restartedWith(new SpoolConsumer.DeliveryLimits(1, 1, Duration.ZERO));
-    var second = smaller.poll(TIMEOUT).orElseThrow();
+    var second = smaller.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     var larger = restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT);
-    var third = larger.poll(TIMEOUT).orElseThrow();
+    var third = larger.poll(TIMEOUT, Duration.ZERO).orElseThrow();
 
     assertThat(first.batches()).hasSize(3);
     assertThat(List.of(second.token(), third.token())).containsOnly(first.token());
     assertSameBatches(second.batches(), first.batches());
     larger.ack(third);
-    assertThat(larger.poll(TIMEOUT).orElseThrow().batches()).hasSize(3);
+    assertThat(larger.poll(TIMEOUT, Duration.ZERO).orElseThrow().batches()).hasSize(3);
   }
 
   @Test
   void poll_redisRestartedAndLimitsChanged_redeliversTheSame() throws Exception {
     append(LogBatches.list(6, 300));
-    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var first = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     SharedEngines.redis().stop();
     SharedEngines.redis().restart();
     var larger = restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT);
@@ -270,7 +271,7 @@ class RedisSpoolConsumerIT {
     var redelivery =
         await()
             .ignoreExceptions()
-            .until(() -> larger.poll(TIMEOUT), Optional::isPresent)
+            .until(() -> larger.poll(TIMEOUT, Duration.ZERO), Optional::isPresent)
             .orElseThrow();
 
     assertThat(redelivery.token()).isEqualTo(first.token());
@@ -287,8 +288,8 @@ class RedisSpoolConsumerIT {
     others.add(dead);
     append(LogBatches.list(3_000, 1));
     var consumer = dead.newConsumer(0);
-    var first = consumer.poll(TIMEOUT).orElseThrow();
-    var redelivery = consumer.poll(TIMEOUT).orElseThrow();
+    var first = consumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
+    var redelivery = consumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     dead.close();
     var claimant = spoolOf("claimant", IDLE_TIMEOUT).newConsumer(0);
 
@@ -306,14 +307,14 @@ class RedisSpoolConsumerIT {
   void poll_entriesFromBeforeTheStart_areRedelivered() throws Exception {
     append(LogBatches.list(2, 3));
 
-    assertThat(spoolConsumer.poll(TIMEOUT).orElseThrow().redelivered()).isTrue();
+    assertThat(spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow().redelivered()).isTrue();
   }
 
   @Test
   void renewLease_claimedByAnotherMeanwhile_isFalse() throws Exception {
     append(LogBatches.list(2, 3));
     var silent = spoolOf("silent", IDLE_TIMEOUT).newConsumer(0);
-    var first = silent.poll(TIMEOUT).orElseThrow();
+    var first = silent.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     assertThat(silent.renewLease(first)).isTrue();
     var claimant = spoolOf("claimant", IDLE_TIMEOUT).newConsumer(0);
 
@@ -328,9 +329,11 @@ class RedisSpoolConsumerIT {
     append(LogBatches.list(5, 300));
     readAs("one", 5);
 
-    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var first = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     var redelivery =
-        restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT).poll(TIMEOUT).orElseThrow();
+        restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT)
+            .poll(TIMEOUT, Duration.ZERO)
+            .orElseThrow();
 
     assertThat(first.batches()).hasSize(3);
     assertThat(first.redelivered()).isTrue();
@@ -342,15 +345,15 @@ class RedisSpoolConsumerIT {
     var batches = LogBatches.list(6, 300);
     append(batches);
     try (var _ = keys.limitMemory()) {
-      assertThat(spool.append(LogBatches.of(1)).toCompletableFuture().join())
+      assertThat(spool.append(LogBatches.of(1), AppendMode.SYNC).toCompletableFuture().join())
           .isInstanceOf(AppendResult.Unavailable.class);
 
-      var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
-      var redelivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
+      var first = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
+      var redelivery = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
       var restarted = restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT);
-      var afterRestart = restarted.poll(TIMEOUT).orElseThrow();
+      var afterRestart = restarted.poll(TIMEOUT, Duration.ZERO).orElseThrow();
       restarted.ack(afterRestart);
-      restarted.ack(restarted.poll(TIMEOUT).orElseThrow());
+      restarted.ack(restarted.poll(TIMEOUT, Duration.ZERO).orElseThrow());
 
       assertThat(first.batches()).hasSize(3);
       assertThat(List.of(redelivery.token(), afterRestart.token())).containsOnly(first.token());
@@ -369,7 +372,7 @@ class RedisSpoolConsumerIT {
     var slow = spoolOf("slow", Duration.ofMinutes(2)).newConsumer(0);
     var claimant = spoolOf("claimant", IDLE_TIMEOUT).newConsumer(0);
 
-    var first = slow.poll(TIMEOUT).orElseThrow();
+    var first = slow.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     var claimed = awaitDelivery(claimant);
 
     assertThat(claimed.token()).isEqualTo(first.token());
@@ -379,8 +382,8 @@ class RedisSpoolConsumerIT {
     claimant.ack(claimed);
     assertThat(keys.redis().hget(keys.ledger(), bytes("settled"))).isEqualTo(bytes("900"));
     assertThat(keys.streamLength()).isZero();
-    assertThat(slow.poll(SHORT_TIMEOUT)).isEmpty();
-    assertThat(claimant.poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(slow.poll(SHORT_TIMEOUT, Duration.ZERO)).isEmpty();
+    assertThat(claimant.poll(SHORT_TIMEOUT, Duration.ZERO)).isEmpty();
   }
 
   /** Entries that the slow consumer read beyond its delivery now belong to the other consumer. */
@@ -389,28 +392,28 @@ class RedisSpoolConsumerIT {
     append(LogBatches.list(5, 300));
     var slow = spoolOf("slow", Duration.ofMinutes(2)).newConsumer(0);
     var claimant = spoolOf("claimant", IDLE_TIMEOUT).newConsumer(0);
-    var first = slow.poll(TIMEOUT).orElseThrow();
+    var first = slow.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     assertThat(first.batches()).hasSize(3);
     assertThat(awaitDelivery(claimant).token()).isEqualTo(first.token());
     slow.ack(first);
 
-    assertThat(slow.poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(slow.poll(SHORT_TIMEOUT, Duration.ZERO)).isEmpty();
 
-    var rest = claimant.poll(TIMEOUT).orElseThrow();
+    var rest = claimant.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     assertThat(rest.batches()).hasSize(2);
-    assertThat(slow.poll(SHORT_TIMEOUT)).isEmpty();
-    assertThat(claimant.poll(TIMEOUT).orElseThrow().token()).isEqualTo(rest.token());
+    assertThat(slow.poll(SHORT_TIMEOUT, Duration.ZERO)).isEmpty();
+    assertThat(claimant.poll(TIMEOUT, Duration.ZERO).orElseThrow().token()).isEqualTo(rest.token());
   }
 
   /** A redelivery shows that the consumer is alive and resets the idle time of its entries. */
   @Test
   void poll_redelivery_resetsTheIdleTime() throws Exception {
     append(LogBatches.list(1, 1));
-    var _ = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var _ = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     var before = activityTimes();
     await().until(() -> activityTimes().get(2) > before.get(2) + 100);
 
-    var _ = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var _ = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
 
     assertThat(activityTimes().get(0)).isGreaterThan(before.get(0) + 90);
     assertThat(activityTimes().get(1)).isGreaterThan(before.get(1) + 90);
@@ -438,22 +441,22 @@ class RedisSpoolConsumerIT {
   void skip_thenRestart_isSkippedAgainAndBlocksNothing() throws Exception {
     var batches = LogBatches.list(3, 10);
     append(batches);
-    var all = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var all = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     spoolConsumer.skip(batches.getFirst().appendId(), "not what it says");
     assertThat(spoolConsumer.skippedEntries()).isEqualTo(1);
-    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow());
+    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow());
     append(LogBatches.list(1, 1));
 
     var restarted = restarted();
-    var redelivery = restarted.poll(TIMEOUT).orElseThrow();
+    var redelivery = restarted.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     restarted.skip(batches.getFirst().appendId(), "not what it says");
-    var next = restarted.poll(TIMEOUT).orElseThrow();
+    var next = restarted.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     restarted.ack(next);
 
     assertThat(redelivery.token()).isNotEqualTo(all.token());
     assertSameBatches(redelivery.batches(), batches.subList(0, 1));
     assertThat(next.records()).isEqualTo(1);
-    assertThat(restarted.poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(restarted.poll(SHORT_TIMEOUT, Duration.ZERO)).isEmpty();
     assertThat(restarted.skippedEntries()).isEqualTo(1);
     assertThat(keys.pending()).isEqualTo(1);
   }
@@ -488,7 +491,7 @@ class RedisSpoolConsumerIT {
             keys.settings(new SpoolConsumer.DeliveryLimits(1_000, 1 << 20, Duration.ofSeconds(2))));
     others.add(patient);
     var consumer = patient.newConsumer(0);
-    var waiting = new FutureTask<>(() -> consumer.poll(TIMEOUT));
+    var waiting = new FutureTask<>(() -> consumer.poll(TIMEOUT, Duration.ZERO));
     append(LogBatches.list(1, 1));
     Thread.ofVirtual().start(waiting);
     await().until(() -> keys.pending() == 1);
@@ -502,12 +505,12 @@ class RedisSpoolConsumerIT {
   void poll_readBeyondALimit_isFirstInTheNextDelivery() throws Exception {
     var batches = LogBatches.list(6, 300);
     append(batches.subList(0, 5));
-    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var first = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     spoolConsumer.ack(first);
     append(batches.subList(5, 6));
 
-    var second = spoolConsumer.poll(TIMEOUT).orElseThrow();
-    var redelivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var second = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
+    var redelivery = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
 
     assertSameBatches(first.batches(), batches.subList(0, 3));
     assertSameBatches(second.batches(), batches.subList(3, 6));
@@ -523,7 +526,7 @@ class RedisSpoolConsumerIT {
     var batches = LogBatches.list(2, 1);
     append(batches);
 
-    var delivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var delivery = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
 
     assertSameBatches(delivery.batches(), batches);
   }
@@ -532,11 +535,11 @@ class RedisSpoolConsumerIT {
   void poll_groupDestroyedWhileUnacked_deliversTheStream() throws Exception {
     var batches = LogBatches.list(2, 600);
     append(batches);
-    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow());
-    var unacked = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow());
+    var unacked = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     keys.redis().xgroupDestroy(keys.stream(), bytes("sluice"));
 
-    var redelivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var redelivery = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
 
     assertThat(redelivery.token()).isEqualTo(unacked.token());
     assertThat(redelivery.redelivered()).isTrue();
@@ -545,24 +548,24 @@ class RedisSpoolConsumerIT {
 
   @Test
   void poll_streamDeletedWhileBlocked_continues() throws Exception {
-    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT, Duration.ZERO)).isEmpty();
     keys.redis().del(keys.stream());
 
-    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT, Duration.ZERO)).isEmpty();
     append(LogBatches.list(1, 1));
 
-    assertThat(spoolConsumer.poll(TIMEOUT)).isPresent();
+    assertThat(spoolConsumer.poll(TIMEOUT, Duration.ZERO)).isPresent();
   }
 
   @Test
   void poll_entryDeletedWhilePending_isAckedAndOmitted() throws Exception {
     var batches = LogBatches.list(3, 1);
     append(batches);
-    var _ = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var _ = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     var middle = keys.redis().xrange(keys.stream(), Range.unbounded()).get(1).getId();
     keys.redis().xdel(keys.stream(), middle);
 
-    var delivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var delivery = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
 
     assertSameBatches(delivery.batches(), List.of(batches.get(0), batches.get(2)));
     assertThat(keys.pending()).isEqualTo(2);
@@ -581,7 +584,7 @@ class RedisSpoolConsumerIT {
         005b311212090214001f3268001c1b0340005b331212090414005734121209051400506c6f672035""";
     keys.redis().xadd(keys.stream(), Map.of(bytes("e"), HexFormat.of().parseHex(entry)));
 
-    var batch = spoolConsumer.poll(TIMEOUT).orElseThrow().batches().getFirst();
+    var batch = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow().batches().getFirst();
 
     assertThat(batch.records()).isEqualTo(4);
     assertThat(ExportLogsServiceRequest.parseFrom(batch.otlp()).getResourceLogsList())
@@ -603,17 +606,17 @@ class RedisSpoolConsumerIT {
     keys.redis().xadd(keys.stream(), Map.of(bytes("what"), bytes("ever")));
     append(batches.subList(1, 2));
 
-    var delivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
-    var redelivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var delivery = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
+    var redelivery = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     spoolConsumer.ack(redelivery);
 
     assertSameBatches(delivery.batches(), batches);
     assertThat(redelivery.token()).isEqualTo(delivery.token());
-    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT, Duration.ZERO)).isEmpty();
     assertThat(spoolConsumer.skippedEntries()).isEqualTo(3);
     assertThat(keys.pending()).isEqualTo(3);
     assertThat(keys.streamLength()).isEqualTo(3);
-    assertThat(restarted().poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(restarted().poll(SHORT_TIMEOUT, Duration.ZERO)).isEmpty();
   }
 
   @Test
@@ -623,21 +626,22 @@ class RedisSpoolConsumerIT {
     }
     append(LogBatches.list(1, 1));
 
-    assertThat(spoolConsumer.poll(Duration.ZERO)).isPresent();
+    assertThat(spoolConsumer.poll(Duration.ZERO, Duration.ZERO)).isPresent();
     assertThat(spoolConsumer.skippedEntries()).isEqualTo(300);
   }
 
   @Test
   void poll_unreadableRemovedManually_isNoLongerCounted() throws Exception {
     var id = keys.redis().xadd(keys.stream(), Map.of(bytes("e"), bytes("x")));
-    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT, Duration.ZERO)).isEmpty();
     assertThat(spoolConsumer.skippedEntries()).isEqualTo(1);
     keys.redis().xack(keys.stream(), bytes("sluice"), id);
     append(LogBatches.list(1, 1));
 
-    var _ = spoolConsumer.poll(TIMEOUT).orElseThrow();
-    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow()); // reads the list again
-    spoolConsumer.poll(SHORT_TIMEOUT);
+    var _ = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
+    spoolConsumer.ack(
+        spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow()); // reads the list again
+    spoolConsumer.poll(SHORT_TIMEOUT, Duration.ZERO);
 
     assertThat(spoolConsumer.skippedEntries()).isZero();
   }
@@ -647,7 +651,7 @@ class RedisSpoolConsumerIT {
     var dead = spoolOf("dead", IDLE_TIMEOUT);
     var batches = LogBatches.list(5, 300);
     append(batches);
-    var unacked = dead.newConsumer(0).poll(TIMEOUT).orElseThrow();
+    var unacked = dead.newConsumer(0).poll(TIMEOUT, Duration.ZERO).orElseThrow();
     dead.close();
     var claimant = spoolOf("claimant", IDLE_TIMEOUT).newConsumer(0);
 
@@ -656,7 +660,7 @@ class RedisSpoolConsumerIT {
         .until(
             () -> {
               claimant
-                  .poll(SHORT_TIMEOUT)
+                  .poll(SHORT_TIMEOUT, Duration.ZERO)
                   .ifPresent(
                       delivery -> {
                         delivered.add(delivery);
@@ -684,13 +688,13 @@ class RedisSpoolConsumerIT {
     await()
         .until(
             () -> {
-              claimant.poll(SHORT_TIMEOUT).ifPresent(delivered::add);
+              claimant.poll(SHORT_TIMEOUT, Duration.ZERO).ifPresent(delivered::add);
               if (!delivered.isEmpty()) {
                 claimant.ack(delivered.getLast());
               }
               return keys.streamLength() == 2;
             });
-    delivered.add(claimant.poll(TIMEOUT).orElseThrow());
+    delivered.add(claimant.poll(TIMEOUT, Duration.ZERO).orElseThrow());
 
     assertThat(delivered.stream().map(d -> d.batches().stream().map(LogBatch::appendId).toList()))
         .containsExactlyInAnyOrder(
@@ -709,7 +713,7 @@ class RedisSpoolConsumerIT {
         .until(
             () -> {
               append(LogBatches.list(5, 300));
-              var delivery = claimant.poll(TIMEOUT);
+              var delivery = claimant.poll(TIMEOUT, Duration.ZERO);
               delivery.ifPresent(claimant::ack);
               return delivery.stream()
                   .flatMap(d -> d.batches().stream())
@@ -721,13 +725,13 @@ class RedisSpoolConsumerIT {
   void poll_otherConsumerAliveAndIdle_keepsItsEntries() throws Exception {
     keys.redis().xadd(keys.stream(), Map.of(bytes("e"), bytes("x")));
     var alive = spoolOf("alive", IDLE_TIMEOUT).newConsumer(0);
-    assertThat(alive.poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(alive.poll(SHORT_TIMEOUT, Duration.ZERO)).isEmpty();
     var other = spoolOf("other", IDLE_TIMEOUT).newConsumer(0);
     long end = System.nanoTime() + IDLE_TIMEOUT.multipliedBy(4).toNanos();
 
     while (System.nanoTime() < end) {
-      alive.poll(SHORT_TIMEOUT);
-      other.poll(SHORT_TIMEOUT);
+      alive.poll(SHORT_TIMEOUT, Duration.ZERO);
+      other.poll(SHORT_TIMEOUT, Duration.ZERO);
       assertThat(other.skippedEntries()).isZero(); // in each round: a claim may be reversed
     }
 
@@ -740,7 +744,8 @@ class RedisSpoolConsumerIT {
     var alive = new RedisSpool(keys.settings("alive", LIMITS, IDLE_TIMEOUT), clock::get);
     others.add(alive);
     var consumer = alive.newConsumer(0);
-    assertThat(consumer.poll(SHORT_TIMEOUT)).isEmpty(); // has looked for dead consumers
+    assertThat(consumer.poll(SHORT_TIMEOUT, Duration.ZERO))
+        .isEmpty(); // has looked for dead consumers
     clock.set(clock.get().minus(Duration.ofHours(1)));
     var batches = LogBatches.list(1, 1);
     append(batches);
@@ -763,7 +768,7 @@ class RedisSpoolConsumerIT {
     await()
         .until(
             () -> {
-              alive.poll(SHORT_TIMEOUT);
+              alive.poll(SHORT_TIMEOUT, Duration.ZERO);
               return keys.redis().xinfoConsumers(keys.stream(), bytes("sluice")).size() == 1;
             });
   }
@@ -774,7 +779,7 @@ class RedisSpoolConsumerIT {
     keys.redis().scriptFlush();
     append(LogBatches.list(1, 1));
     keys.redis().scriptFlush();
-    var delivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var delivery = spoolConsumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     keys.redis().scriptFlush();
 
     spoolConsumer.ack(delivery);
@@ -803,16 +808,17 @@ class RedisSpoolConsumerIT {
             InstantSource.system());
     others.add(three);
     for (var batch : LogBatches.list(90, 2)) {
-      var first = three.append(batch).toCompletableFuture().join();
+      var first = three.append(batch, AppendMode.SYNC).toCompletableFuture().join();
       assertThat(first).isInstanceOf(AppendResult.Accepted.class);
-      assertThat(three.append(batch).toCompletableFuture().join()).isEqualTo(first);
+      assertThat(three.append(batch, AppendMode.SYNC).toCompletableFuture().join())
+          .isEqualTo(first);
     }
 
     assertThat(three.recordCounts()).isEqualTo(new RecordCounts(180, 180, 0));
     assertThat(three.depth().entries()).isEqualTo(90);
     int batches = 0;
     for (int shard = 0; shard < 3; shard++) {
-      var delivery = three.newConsumer(shard).poll(TIMEOUT).orElseThrow();
+      var delivery = three.newConsumer(shard).poll(TIMEOUT, Duration.ZERO).orElseThrow();
       batches += delivery.batches().size();
       assertThat(delivery.token()).startsWith(shard + ":");
     }
@@ -846,7 +852,7 @@ class RedisSpoolConsumerIT {
 
   private static Delivery awaitDelivery(SpoolConsumer spoolConsumer) {
     return await()
-        .until(() -> spoolConsumer.poll(SHORT_TIMEOUT), Optional::isPresent)
+        .until(() -> spoolConsumer.poll(SHORT_TIMEOUT, Duration.ZERO), Optional::isPresent)
         .orElseThrow();
   }
 
@@ -856,16 +862,16 @@ class RedisSpoolConsumerIT {
 
   private void append(List<LogBatch> batches) {
     for (var batch : batches) {
-      assertThat(spool.append(batch).toCompletableFuture().join())
+      assertThat(spool.append(batch, AppendMode.SYNC).toCompletableFuture().join())
           .isInstanceOf(AppendResult.Accepted.class);
     }
   }
 
   private static void ackAll(SpoolConsumer spoolConsumer) throws InterruptedException {
-    var delivery = spoolConsumer.poll(Duration.ZERO);
+    var delivery = spoolConsumer.poll(Duration.ZERO, Duration.ZERO);
     while (delivery.isPresent()) {
       spoolConsumer.ack(delivery.get());
-      delivery = spoolConsumer.poll(Duration.ZERO);
+      delivery = spoolConsumer.poll(Duration.ZERO, Duration.ZERO);
     }
   }
 }

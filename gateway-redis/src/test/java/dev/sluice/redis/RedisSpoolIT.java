@@ -1,6 +1,8 @@
 package dev.sluice.redis;
 
 import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.DailyCounts;
+import dev.sluice.core.port.DeliveryStatusReader;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.testkit.SharedEngines;
@@ -9,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Nested;
 
 class RedisSpoolIT extends SpoolContract {
   final RedisTestKeys keys = new RedisTestKeys(redisUrl());
@@ -28,11 +31,6 @@ class RedisSpoolIT extends SpoolContract {
   }
 
   @Override
-  protected Backlog backlog() {
-    return spool;
-  }
-
-  @Override
   protected SpoolConsumer restartConsumer() {
     var spoolConsumer = spool.newConsumer(0);
     opened.add(spoolConsumer);
@@ -44,5 +42,29 @@ class RedisSpoolIT extends SpoolContract {
     opened.forEach(SpoolConsumer::close);
     spool.close();
     keys.close();
+  }
+
+  @Nested
+  class Counts extends DailyCountsContract {
+    @Override
+    protected DailyCounts dailyCounts() {
+      return spool;
+    }
+  }
+
+  @Nested
+  class Status extends DeliveryStatusContract {
+    @Override
+    protected DeliveryStatusReader deliveryStatuses() {
+      return spool;
+    }
+  }
+
+  @Nested
+  class Depth extends BacklogContract {
+    @Override
+    protected Backlog backlog() {
+      return spool;
+    }
   }
 }

@@ -12,8 +12,8 @@ import dev.sluice.core.port.IdempotencyStore.ClaimResult;
 import dev.sluice.core.port.IdempotencyStore.IdempotencyKey;
 import dev.sluice.core.port.IdempotencyStore.UsedKey;
 import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
-import dev.sluice.core.port.Spool.RecordCounts;
 import java.time.Instant;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
@@ -43,7 +43,7 @@ public abstract class AppendResolverContract {
     assertThat(resolve(batch)).isEqualTo(new ResolveResult.Known(receipt));
     assertThat(resolve(keyed)).isEqualTo(new ResolveResult.Known(keyedReceipt));
     assertThat(accepted(append(batch))).isEqualTo(receipt);
-    assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(5, 5, 0));
+    SpoolContract.assertRecords(spool(), 5, 5);
   }
 
   @Test
@@ -54,7 +54,7 @@ public abstract class AppendResolverContract {
 
     assertThat(append(batch)).isInstanceOf(AppendResult.Unavailable.class);
     assertThat(resolve(batch)).isEqualTo(new ResolveResult.Refused());
-    assertThat(spool().recordCounts()).isEqualTo(RecordCounts.NONE);
+    SpoolContract.assertRecords(spool(), 0, 0);
     accepted(append(LogBatches.of(1)));
   }
 
@@ -67,7 +67,7 @@ public abstract class AppendResolverContract {
 
     assertThat(append(batch, claim)).isInstanceOf(AppendResult.Unavailable.class);
     assertThat(claim(KEY)).isEqualTo(new ClaimResult.InProgress());
-    assertThat(spool().recordCounts()).isEqualTo(RecordCounts.NONE);
+    SpoolContract.assertRecords(spool(), 0, 0);
     accepted(append(LogBatches.of(1), claim));
   }
 
@@ -121,11 +121,14 @@ public abstract class AppendResolverContract {
   }
 
   private AppendResult append(LogBatch batch) throws Exception {
-    return spool().append(batch).toCompletableFuture().get(30, SECONDS);
+    return spool().append(batch, AppendMode.SYNC).toCompletableFuture().get(30, SECONDS);
   }
 
   private AppendResult append(LogBatch batch, Claim claim) throws Exception {
-    return idempotencyStore().append(batch, claim).toCompletableFuture().get(30, SECONDS);
+    return idempotencyStore()
+        .append(batch, claim, AppendMode.SYNC)
+        .toCompletableFuture()
+        .get(30, SECONDS);
   }
 
   private static Spool.Receipt accepted(AppendResult appendResult) {

@@ -259,7 +259,7 @@ public abstract class DeadLetterStoreContract {
     write(List.of(letter), false);
     var spool = new InMemorySpool();
     deadLetterStore().startReplay(letter);
-    assertThat(spool.append(letter.log()).toCompletableFuture().join())
+    assertThat(spool.append(letter.log(), AppendMode.SYNC).toCompletableFuture().join())
         .isInstanceOf(AppendResult.Accepted.class);
 
     var item = deadLetterStore().list(null, 1).getFirst();
@@ -279,7 +279,7 @@ public abstract class DeadLetterStoreContract {
     var spool = new InMemorySpool();
     spool.append(letter.log(), AppendMode.POSSIBLE_DUPLICATE);
 
-    var delivery = spool.poll(Duration.ZERO).orElseThrow();
+    var delivery = spool.consumer().poll(Duration.ZERO, Duration.ZERO).orElseThrow();
     assertThat(deadLetterStore().write(delivery, List.of())).isEqualTo(new WriteResult.Written());
 
     assertThat(deadLetterStore().counts()).isEqualTo(DeadLetterCounts.NONE);

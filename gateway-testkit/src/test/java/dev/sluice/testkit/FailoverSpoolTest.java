@@ -5,14 +5,14 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.failover.FailoverSpool;
+import dev.sluice.core.port.DailyCounts.RecordCounts;
+import dev.sluice.core.port.DeliveryStatusReader.DeliveryStatus;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.IdempotencyStore.ClaimResult;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
-import dev.sluice.core.port.Spool.DeliveryStatus;
 import dev.sluice.core.port.Spool.Receipt;
-import dev.sluice.core.port.Spool.RecordCounts;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.core.port.SpoolConsumer.Delivery;
 import dev.sluice.core.port.TimeoutScheduler;
@@ -53,7 +53,7 @@ final class FailoverSpoolTest {
   private final FlakySpool primary = new FlakySpool(primarySpool);
   private final InMemorySpool fallback = new InMemorySpool();
   private final FailoverSpool failover = failover(PRIMARY_TIMEOUT, PROBE_INTERVAL);
-  private final SpoolConsumer consumer = fallback;
+  private final SpoolConsumer consumer = fallback.consumer();
 
   private FailoverSpool failover(Duration primaryTimeout, Duration probeInterval) {
     return failover(clock, clock, primaryTimeout, probeInterval);
@@ -66,9 +66,9 @@ final class FailoverSpoolTest {
       Duration probeInterval) {
     var spool =
         new FailoverSpool(
-            new FailoverSpool.SpoolTarget("Redis", primary, primary, primarySpool),
+            FailoverSpool.SpoolTarget.of("Redis", primary),
             primary,
-            new FailoverSpool.SpoolTarget("the log", fallback, fallback, fallback),
+            FailoverSpool.SpoolTarget.of("the log", fallback),
             new FailoverSpool.FailoverSettings(primaryTimeout, probeInterval, MAX_KEYS, RETENTION),
             scheduler,
             timeoutScheduler,
@@ -84,7 +84,7 @@ final class FailoverSpoolTest {
 
   @Test
   void append_primaryHealthy_isInPrimaryOnly() {
-    var receipt = receipt(failover.append(LogBatches.of(3)).toCompletableFuture());
+    var receipt = receipt(failover.append(LogBatches.of(3), AppendMode.SYNC).toCompletableFuture());
 
     assertThat(receipt.shard()).isZero();
     assertThat(primarySpool.recordCounts().accepted()).isEqualTo(3);
@@ -161,11 +161,11 @@ final class FailoverSpoolTest {
         .isEqualTo(
             new AppendResult.Unavailable(
                 Duration.ofSeconds(3), "Redis: primary is full; the log: disk is full", true));
-    assertThat(failover.unavailableReason())
+    assertThat(failover.status().toCompletableFuture().join().unavailableReason())
         .contains("Redis: primary is full; the log: disk is full");
 
     fallback.setUnavailable(null);
-    assertThat(failover.unavailableReason()).isEmpty();
+    assertThat(failover.status().toCompletableFuture().join().unavailableReason()).isNull();
   }
 
   /**
@@ -185,7 +185,7 @@ final class FailoverSpoolTest {
     receipt(failover.append(batch, AppendMode.POSSIBLE_DUPLICATE).toCompletableFuture());
 
     assertThat(((AppendResult.Unavailable) refused).outcomeUnknown()).isTrue();
-    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
+    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty();
   }
 
   /** The append must not wait for the primary to recover, which may take days. */
@@ -204,7 +204,9 @@ final class FailoverSpoolTest {
     assertThat(((AppendResult.Unavailable) refused).outcomeUnknown()).isFalse();
     assertThat(primary.calls).hasValue(0);
     var delivery =
-        await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
+        await()
+            .until(() -> consumer.poll(SHORT_TIMEOUT, Duration.ZERO), d -> d.isPresent())
+            .orElseThrow();
     assertThat(ids(delivery)).containsExactly(batch.appendId());
     assertThat(delivery.redelivered()).isFalse();
   }
@@ -254,13 +256,13 @@ final class FailoverSpoolTest {
     receipt(doubtful);
     receipt(append(LogBatches.of(5)));
 
-    var delivery = consumer.poll(Duration.ZERO).orElseThrow();
+    var delivery = consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow();
 
     assertThat(delivery.records()).isEqualTo(5);
     assertThat(delivery.redelivered()).isFalse();
-    assertThat(consumer.poll(Duration.ZERO).orElseThrow().redelivered()).isTrue();
+    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow().redelivered()).isTrue();
     consumer.ack(delivery);
-    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
+    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty();
     assertThat(fallback.recordCounts().inFlight()).isEqualTo(3);
   }
 
@@ -274,7 +276,7 @@ final class FailoverSpoolTest {
     receipt(append(batch));
     recoverPrimary();
 
-    var delivery = consumer.poll(Duration.ZERO).orElseThrow();
+    var delivery = consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow();
 
     assertThat(ids(delivery)).containsExactly(batch.appendId());
     assertThat(delivery.redelivered()).isFalse();
@@ -287,12 +289,14 @@ final class FailoverSpoolTest {
     var receipt = appendWithUnknownOutcome(Behavior.RESPONSE_LOST, LogBatches.of(3));
     recoverPrimary();
 
-    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
+    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty();
     assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(6, 6, 0));
     assertThat(statusOf(receipt)).isEqualTo(new DeliveryStatus.Pending());
 
-    primarySpool.ack(primarySpool.poll(Duration.ZERO).orElseThrow());
-    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
+    primarySpool
+        .consumer()
+        .ack(primarySpool.consumer().poll(Duration.ZERO, Duration.ZERO).orElseThrow());
+    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty();
     assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(3, 0, 0));
     assertThat(statusOf(receipt)).isEqualTo(new DeliveryStatus.Delivered());
   }
@@ -304,7 +308,7 @@ final class FailoverSpoolTest {
     var receipt = appendWithUnknownOutcome(Behavior.UNRESPONSIVE, batch);
     recoverPrimary();
 
-    var delivery = consumer.poll(Duration.ZERO).orElseThrow();
+    var delivery = consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow();
 
     assertThat(ids(delivery)).containsExactly(batch.appendId());
     assertThat(delivery.redelivered()).isTrue();
@@ -320,11 +324,11 @@ final class FailoverSpoolTest {
     failover.start();
     appendWithUnknownOutcome(Behavior.DELAYED, LogBatches.of(3));
     recoverPrimary();
-    consumer.ack(consumer.poll(Duration.ZERO).orElseThrow());
+    consumer.ack(consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow());
 
     primary.delayedRelease.complete(null);
 
-    assertThat(primarySpool.poll(Duration.ZERO)).isEmpty();
+    assertThat(primarySpool.consumer().poll(Duration.ZERO, Duration.ZERO)).isEmpty();
     assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(3, 0, 0));
   }
 
@@ -336,15 +340,15 @@ final class FailoverSpoolTest {
     recoverPrimary();
     primary.setBehavior(Behavior.UNRESPONSIVE);
 
-    var certain = consumer.poll(Duration.ZERO).orElseThrow();
+    var certain = consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow();
     assertThat(certain.records()).isEqualTo(5);
     consumer.ack(certain);
-    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
+    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty();
 
     primary.setBehavior(Behavior.HEALTHY);
     clock.advance(PRIMARY_TIMEOUT);
-    assertThat(consumer.poll(Duration.ZERO)).isEmpty(); // the check that has failed
-    assertThat(consumer.poll(Duration.ZERO).orElseThrow().records()).isEqualTo(3);
+    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty(); // the check that has failed
+    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow().records()).isEqualTo(3);
   }
 
   /** Appends a batch whose append to the primary ends by its timeout. */
@@ -405,8 +409,10 @@ final class FailoverSpoolTest {
     assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
     assertThat(claimInPrimary(KEY)).isEqualTo(new ClaimResult.Completed());
     recoverPrimary();
-    primarySpool.ack(primarySpool.poll(Duration.ZERO).orElseThrow());
-    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
+    primarySpool
+        .consumer()
+        .ack(primarySpool.consumer().poll(Duration.ZERO, Duration.ZERO).orElseThrow());
+    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty();
     assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(4, 0, 0));
   }
 
@@ -420,14 +426,15 @@ final class FailoverSpoolTest {
     receipt(appended);
     recoverPrimary();
 
-    assertThat(consumer.poll(Duration.ZERO).orElseThrow().records()).isEqualTo(4);
+    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow().records()).isEqualTo(4);
     await().until(() -> claimInPrimary(KEY).equals(new ClaimResult.Completed()));
   }
 
   @Test
   void claim_completedInFallbackBeforeStart_isCompleted() {
     var claim = (ClaimResult.Granted) fallback.claim(KEY).toCompletableFuture().join();
-    receipt(fallback.append(LogBatches.of(1), claim.claim()).toCompletableFuture());
+    receipt(
+        fallback.append(LogBatches.of(1), claim.claim(), AppendMode.SYNC).toCompletableFuture());
 
     assertThat(claim(OTHER)).isEqualTo(new ClaimResult.IdempotencyKeyReused());
     assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
@@ -449,7 +456,8 @@ final class FailoverSpoolTest {
   @Test
   void start_keysInFallback_areCopiedWhenPrimaryIsAvailable() {
     var claim = (ClaimResult.Granted) fallback.claim(KEY).toCompletableFuture().join();
-    receipt(fallback.append(LogBatches.of(1), claim.claim()).toCompletableFuture());
+    receipt(
+        fallback.append(LogBatches.of(1), claim.claim(), AppendMode.SYNC).toCompletableFuture());
     primary.setBehavior(Behavior.UNAVAILABLE);
     failover.start();
     await().until(() -> !failover.failoverStatus().primaryAvailable());
@@ -495,8 +503,8 @@ final class FailoverSpoolTest {
       var working = new AtomicBoolean(true);
       var workers =
           List.of(
-              threads.submit(() -> work(primarySpool, stored, working)),
-              threads.submit(() -> work(fallback, stored, working)));
+              threads.submit(() -> work(primarySpool.consumer(), stored, working)),
+              threads.submit(() -> work(fallback.consumer(), stored, working)));
       var clients =
           IntStream.range(0, 16).mapToObj(_ -> threads.submit(() -> send(both, accepted))).toList();
       for (var client : clients) {
@@ -539,7 +547,7 @@ final class FailoverSpoolTest {
       SpoolConsumer spoolConsumer, Map<UUID, Integer> stored, AtomicBoolean working)
       throws InterruptedException {
     while (working.get()) {
-      var next = spoolConsumer.poll(Duration.ofMillis(5));
+      var next = spoolConsumer.poll(Duration.ofMillis(5), Duration.ZERO);
       if (next.isEmpty()) {
         continue;
       }

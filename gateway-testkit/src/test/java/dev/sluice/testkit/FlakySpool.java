@@ -2,6 +2,9 @@ package dev.sluice.testkit;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.AppendResolver;
+import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.DailyCounts;
+import dev.sluice.core.port.DeliveryStatusReader;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
 import java.time.Duration;
@@ -14,7 +17,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /** A spool that delegates to another and fails as the test configures. */
-final class FlakySpool implements Spool, IdempotencyStore, AppendResolver {
+final class FlakySpool
+    implements Spool, IdempotencyStore, DeliveryStatusReader, DailyCounts, Backlog, AppendResolver {
   enum Behavior {
     HEALTHY,
     /** Reports that it is unavailable. */
@@ -105,12 +109,17 @@ final class FlakySpool implements Spool, IdempotencyStore, AppendResolver {
   }
 
   @Override
-  public CompletionStage<SpoolStatus> spoolStatus() {
-    return respond(new SpoolStatus("primary is full", null, 0, 0), spool::spoolStatus);
+  public CompletionStage<SpoolStatus> status() {
+    return respond(new SpoolStatus("primary is full", null, 0, 0), spool::status);
   }
 
   @Override
   public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
     return spool.recordCounts(from);
+  }
+
+  @Override
+  public Depth depth() {
+    return spool.depth();
   }
 }

@@ -1,5 +1,6 @@
 package dev.sluice.testkit;
 
+import dev.sluice.core.port.DeliveryStatusReader;
 import dev.sluice.core.port.DuplicateCheck;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.SpoolConsumer;
@@ -13,8 +14,13 @@ class InMemoryDuplicateCheckTest extends DuplicateCheckContract {
   }
 
   @Override
+  protected DeliveryStatusReader deliveryStatuses() {
+    return spool;
+  }
+
+  @Override
   protected SpoolConsumer consumer(DuplicateCheck duplicateCheck) {
     spool.setDuplicateCheck(duplicateCheck);
-    return spool;
+    return spool.consumer();
   }
 }

@@ -3,11 +3,17 @@ package dev.sluice.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.DailyCounts;
+import dev.sluice.core.port.DailyCounts.RecordCounts;
+import dev.sluice.core.port.DeliveryStatusReader;
 import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.SpoolConsumer;
 import java.time.Duration;
 import java.time.InstantSource;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
 class InMemorySpoolTest extends SpoolContract {
@@ -19,13 +25,8 @@ class InMemorySpoolTest extends SpoolContract {
   }
 
   @Override
-  protected Backlog backlog() {
-    return spool;
-  }
-
-  @Override
   protected SpoolConsumer restartConsumer() {
-    return spool;
+    return spool.consumer();
   }
 
   @Test
@@ -33,16 +34,44 @@ class InMemorySpoolTest extends SpoolContract {
     var unavailable = new AppendResult.Unavailable(Duration.ofSeconds(3), "full");
     spool.setUnavailable(unavailable);
 
-    var refused = spool.append(LogBatches.of(1)).toCompletableFuture().join();
+    var refused = spool.append(LogBatches.of(1), AppendMode.SYNC).toCompletableFuture().join();
 
     assertThat(refused).isEqualTo(unavailable);
-    assertThat(spool.unavailableReason()).contains("full");
-    assertThat(spool.recordCounts()).isEqualTo(new Spool.RecordCounts(0, 0, 0));
+    assertThat(unavailableReason()).isEqualTo("full");
+    assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(0, 0, 0));
 
     spool.setUnavailable(null);
 
-    assertThat(spool.append(LogBatches.of(1)).toCompletableFuture().join())
+    assertThat(spool.append(LogBatches.of(1), AppendMode.SYNC).toCompletableFuture().join())
         .isInstanceOf(AppendResult.Accepted.class);
-    assertThat(spool.unavailableReason()).isEmpty();
+    assertThat(unavailableReason()).isNull();
+  }
+
+  private @Nullable String unavailableReason() {
+    return spool.status().toCompletableFuture().join().unavailableReason();
+  }
+
+  @Nested
+  class Counts extends DailyCountsContract {
+    @Override
+    protected DailyCounts dailyCounts() {
+      return spool;
+    }
+  }
+
+  @Nested
+  class Status extends DeliveryStatusContract {
+    @Override
+    protected DeliveryStatusReader deliveryStatuses() {
+      return spool;
+    }
+  }
+
+  @Nested
+  class Depth extends BacklogContract {
+    @Override
+    protected Backlog backlog() {
+      return spool;
+    }
   }
 }

@@ -2,8 +2,8 @@ package dev.sluice.wal;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.ReplayId;
-import dev.sluice.core.port.Spool.DeliveryStatus;
-import dev.sluice.core.port.Spool.RecordCounts;
+import dev.sluice.core.port.DailyCounts.RecordCounts;
+import dev.sluice.core.port.DeliveryStatusReader.DeliveryStatus;
 import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Comparator;

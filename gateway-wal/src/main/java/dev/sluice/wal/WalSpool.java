@@ -3,6 +3,8 @@ package dev.sluice.wal;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.DailyCounts;
+import dev.sluice.core.port.DeliveryStatusReader;
 import dev.sluice.core.port.DuplicateCheck;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
@@ -32,7 +34,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Safe for use by many threads.
  */
-public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoCloseable {
+public final class WalSpool
+    implements Spool, IdempotencyStore, DeliveryStatusReader, DailyCounts, Backlog, AutoCloseable {
 
   /** The fsync policy: when written frames are forced to the disk. */
   public enum Fsync {
@@ -118,7 +121,7 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
    *     them
    * @param unavailableReason the reason why nothing can be appended; null when appends are possible
    */
-  public record Status(
+  public record WalStatus(
       List<SegmentStatus> segments,
       List<DamagedFrame> quarantined,
       Depth backlog,
@@ -268,6 +271,14 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
   }
 
   /**
+   * Returns the number of frames that this release cannot read or that are set aside; they stay in
+   * the WAL.
+   */
+  public int skippedEntries() {
+    return consumerState.skippedEntries();
+  }
+
+  /**
    * Moves the dead letters that an earlier release kept in the journal, and deletes those that are
    * written. Blocks.
    *
@@ -284,7 +295,7 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
   }
 
   /** Returns the status of the WAL. Blocks: reads the indexes of segments not yet counted. */
-  public Status status() {
+  public WalStatus walStatus() {
     var segments =
         segmentLog.segments().stream()
             .map(
@@ -292,7 +303,7 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
                     new SegmentStatus(
                         info.file(), info.bytes(), info.frames(), info.records(), info.acked()))
             .toList();
-    return new Status(
+    return new WalStatus(
         segments,
         consumerState.quarantinedFrames(),
         depth(),
@@ -372,7 +383,7 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
   }
 
   @Override
-  public CompletionStage<SpoolStatus> spoolStatus() {
+  public CompletionStage<SpoolStatus> status() {
     return CompletableFuture.completedStage(
         new SpoolStatus(
             segmentLog.unavailableReason(),

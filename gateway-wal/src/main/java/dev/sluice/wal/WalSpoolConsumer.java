@@ -32,8 +32,7 @@ import org.slf4j.LoggerFactory;
  * that they do not delay newer frames. Each skipped frame that is retryable becomes a delivery of
  * its own later.
  *
- * <p>For use by one thread at a time, except {@link #flush} and {@link #skippedEntries}, which are
- * safe for any thread.
+ * <p>For use by one thread at a time, except {@link #flush}, which is safe for any thread.
  */
 final class WalSpoolConsumer implements SpoolConsumer {
 
@@ -493,11 +492,6 @@ final class WalSpoolConsumer implements SpoolConsumer {
         : open.entries().stream()
             .filter(entry -> entry.entry().batch().appendId().equals(appendId))
             .findFirst();
-  }
-
-  @Override
-  public int skippedEntries() {
-    return consumerState.skippedEntries();
   }
 
   /** Does nothing: the consumer has no resources, and unacknowledged frames stay in the spool. */

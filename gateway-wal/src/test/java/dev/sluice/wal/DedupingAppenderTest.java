@@ -4,6 +4,7 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.testkit.LogBatches;
 import java.io.IOException;
@@ -27,7 +28,8 @@ class DedupingAppenderTest {
     var batches =
         IntStream.range(0, 60).mapToObj(i -> LogBatches.of(i % 2 == 0 ? 500 : 1)).toList();
 
-    var appends = batches.stream().map(wal.spool()::append).toList();
+    var appends =
+        batches.stream().map(batch -> wal.spool().append(batch, AppendMode.SYNC)).toList();
 
     for (var append : appends) {
       assertThat(append.toCompletableFuture().get(30, SECONDS))
@@ -36,7 +38,7 @@ class DedupingAppenderTest {
     var consumer = wal.newConsumer();
     var deliveredIds = new ArrayList<UUID>();
     while (deliveredIds.size() < batches.size()) {
-      var delivery = consumer.poll(Duration.ofSeconds(5)).orElseThrow();
+      var delivery = consumer.poll(Duration.ofSeconds(5), Duration.ZERO).orElseThrow();
       delivery.batches().stream().map(LogBatch::appendId).forEach(deliveredIds::add);
       consumer.ack(delivery);
     }
@@ -47,7 +49,11 @@ class DedupingAppenderTest {
   void append_afterClose_isUnavailableAndReservesNothing() throws Exception {
     wal.spool().close();
 
-    assertThat(wal.spool().append(LogBatches.of(1)).toCompletableFuture().get(30, SECONDS))
+    assertThat(
+            wal.spool()
+                .append(LogBatches.of(1), AppendMode.SYNC)
+                .toCompletableFuture()
+                .get(30, SECONDS))
         .isInstanceOf(AppendResult.Unavailable.class);
   }
 }

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.otlp.RecordExtractor;
+import dev.sluice.core.port.DailyCounts.RecordCounts;
 import dev.sluice.core.port.Spool.AppendMode;
-import dev.sluice.core.port.Spool.RecordCounts;
 import dev.sluice.testkit.LogBatches;
 import dev.sluice.testkit.SpoolContract;
 import java.io.IOException;
@@ -39,7 +39,7 @@ class OldDeadLettersTest {
   private void openOldJournal(String... more) throws Exception {
     append(LogBatches.of(10), AppendMode.SYNC);
     var consumer = wal.newConsumer();
-    consumer.ack(consumer.poll(TIMEOUT).orElseThrow());
+    consumer.ack(consumer.poll(TIMEOUT, Duration.ZERO).orElseThrow());
     try (var journal = openJournal()) {
       journal.append(
           "{\"event\":\"settled\",\"records\":0,\"letters\":[%s,%s,%s]}"
@@ -167,7 +167,7 @@ class OldDeadLettersTest {
     assertThat(moved()).extracting(DeadLetter::reason).containsExactly("no 3");
     assertSurvivesKill(new RecordCounts(9, 1, 0));
     var consumer = wal.newConsumer();
-    var delivery = consumer.poll(TIMEOUT).orElseThrow();
+    var delivery = consumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
     assertThat(delivery.redelivered()).isTrue();
     consumer.ack(delivery);
     assertSurvivesKill(new RecordCounts(9, 0, 0));
@@ -188,7 +188,7 @@ class OldDeadLettersTest {
     wal.reopen();
     append(LogBatches.of(1), AppendMode.SYNC);
     var consumer = wal.newConsumer();
-    consumer.ack(consumer.poll(TIMEOUT).orElseThrow());
+    consumer.ack(consumer.poll(TIMEOUT, Duration.ZERO).orElseThrow());
 
     assertThat(Files.size(wal.node().resolve("journal"))).isLessThan(6 << 20);
     assertSurvivesKill(new RecordCounts(10, 2, 0));

@@ -27,7 +27,7 @@ class OrphanedNodeScannerTest {
   void orphanedRecords_someDelivered_countsTheRestExceptOfTheOwnNode() throws Exception {
     append(10);
     var consumer = wal.newConsumer();
-    consumer.ack(consumer.poll(Duration.ZERO).orElseThrow());
+    consumer.ack(consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow());
     append(20);
     append(5);
     var walDirectory = wal.walDirectory();
@@ -35,7 +35,7 @@ class OrphanedNodeScannerTest {
     assertThat(WalSpool.orphanedRecords(walDirectory, null)).isEqualTo(Map.of("one", 25L));
     assertThat(WalSpool.orphanedRecords(walDirectory, "another")).isEqualTo(Map.of("one", 25L));
     assertThat(WalSpool.orphanedRecords(walDirectory, "one")).isEmpty();
-    consumer.ack(consumer.poll(Duration.ZERO).orElseThrow());
+    consumer.ack(consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow());
     assertThat(WalSpool.orphanedRecords(walDirectory, null)).isEmpty();
   }
 
@@ -48,7 +48,7 @@ class OrphanedNodeScannerTest {
         .succeedsWithin(TIMEOUT);
     append(10);
     var consumer = wal.spool().newConsumer(_ -> DuplicateStatus.UNKNOWN);
-    consumer.ack(consumer.poll(Duration.ZERO).orElseThrow());
+    consumer.ack(consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow());
     append(5);
 
     assertThat(WalSpool.orphanedRecords(wal.walDirectory(), null)).isEqualTo(Map.of("one", 12L));
@@ -68,7 +68,11 @@ class OrphanedNodeScannerTest {
   }
 
   private void append(int records) throws Exception {
-    assertThat(wal.spool().append(LogBatches.of(records)).toCompletableFuture().get(30, SECONDS))
+    assertThat(
+            wal.spool()
+                .append(LogBatches.of(records), AppendMode.SYNC)
+                .toCompletableFuture()
+                .get(30, SECONDS))
         .isInstanceOf(AppendResult.Accepted.class);
   }
 }

@@ -2,11 +2,13 @@ package dev.sluice.wal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.core.port.DailyCounts.RecordCounts;
+import dev.sluice.core.port.DeliveryStatusReader;
 import dev.sluice.core.port.DuplicateCheck;
 import dev.sluice.core.port.DuplicateCheck.DuplicateStatus;
 import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
-import dev.sluice.core.port.Spool.RecordCounts;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.testkit.DuplicateCheckContract;
 import dev.sluice.testkit.LogBatches;
@@ -32,6 +34,11 @@ class WalDuplicateCheckTest extends DuplicateCheckContract {
   }
 
   @Override
+  protected DeliveryStatusReader deliveryStatuses() {
+    return wal.spool();
+  }
+
+  @Override
   protected SpoolConsumer consumer(DuplicateCheck duplicateCheck) {
     if (current == null) {
       current = wal.spool().newConsumer(duplicateCheck);
@@ -41,6 +48,7 @@ class WalDuplicateCheckTest extends DuplicateCheckContract {
 
   @Override
   protected void kill() throws IOException {
+    assertThat(wal.spool().skippedEntries()).as("possible duplicates are not skipped").isZero();
     wal.kill();
     current = null;
   }
@@ -50,7 +58,7 @@ class WalDuplicateCheckTest extends DuplicateCheckContract {
   void poll_uncertainDeliveryOfAnEarlierRelease_checksEachFrame() throws Exception {
     var batches = LogBatches.list(2, 10);
     for (var batch : batches) {
-      assertThat(wal.spool().append(batch).toCompletableFuture().join())
+      assertThat(wal.spool().append(batch, AppendMode.SYNC).toCompletableFuture().join())
           .isInstanceOf(AppendResult.Accepted.class);
     }
     var last = FramePosition.of(statusPosition(2));
@@ -61,7 +69,11 @@ class WalDuplicateCheckTest extends DuplicateCheckContract {
     }
     wal.reopen();
 
-    assertThat(wal.spool().newConsumer(_ -> DuplicateStatus.UNKNOWN).poll(Duration.ZERO)).isEmpty();
+    assertThat(
+            wal.spool()
+                .newConsumer(_ -> DuplicateStatus.UNKNOWN)
+                .poll(Duration.ZERO, Duration.ZERO))
+        .isEmpty();
     assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(20, 20, 0));
     wal.kill();
 
@@ -70,16 +82,18 @@ class WalDuplicateCheckTest extends DuplicateCheckContract {
         wal.spool()
             .newConsumer(
                 id -> id.equals(first) ? DuplicateStatus.DELIVERED : DuplicateStatus.UNIQUE);
-    var delivery = consumer.poll(Duration.ZERO).orElseThrow();
+    var delivery = consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow();
     consumer.ack(delivery);
 
     SpoolContract.assertSameBatches(delivery.batches(), List.of(batches.getLast()));
-    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
+    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty();
     wal.kill();
     assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(10, 0, 0));
   }
 
   private String statusPosition(int frame) throws IOException {
-    return wal.spool().status().segments().getLast().file().replaceAll("[.].*", "") + "/" + frame;
+    return wal.spool().walStatus().segments().getLast().file().replaceAll("[.].*", "")
+        + "/"
+        + frame;
   }
 }

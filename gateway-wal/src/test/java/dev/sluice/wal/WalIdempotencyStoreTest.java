@@ -38,7 +38,7 @@ class WalIdempotencyStoreTest extends IdempotencyStoreContract {
     assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
 
     var consumer = wal.newConsumer();
-    consumer.ack(consumer.poll(Duration.ofSeconds(5)).orElseThrow());
+    consumer.ack(consumer.poll(Duration.ofSeconds(5), Duration.ZERO).orElseThrow());
     wal.kill();
     assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
   }

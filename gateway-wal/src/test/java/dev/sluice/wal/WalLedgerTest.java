@@ -6,6 +6,7 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.core.ledger.Ledger;
 import dev.sluice.core.port.LogStore.DeliverySlice;
+import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.testkit.InMemoryDeadLetterStore;
 import dev.sluice.testkit.InMemoryLogStore;
 import dev.sluice.testkit.InMemorySpool;
@@ -39,10 +40,10 @@ class WalLedgerTest {
   void count_unusedStandby_isCompleteFromTheFirstDay() throws Exception {
     var redis = new InMemorySpool();
     var store = new InMemoryLogStore();
-    redis.append(batch);
-    var delivery = redis.poll(Duration.ZERO).orElseThrow();
+    redis.append(batch, AppendMode.SYNC);
+    var delivery = redis.consumer().poll(Duration.ZERO, Duration.ZERO).orElseThrow();
     store.store(new DeliverySlice(delivery.token(), List.of(batch), 0, 5, false));
-    redis.ack(delivery);
+    redis.consumer().ack(delivery);
 
     clock.advance(Duration.ofDays(1));
     wal.reopen();
@@ -59,9 +60,9 @@ class WalLedgerTest {
   private FailoverSpool standby(InMemorySpool redis) {
     var spool = wal.spool();
     return new FailoverSpool(
-        new FailoverSpool.SpoolTarget("Redis", redis, redis, redis),
+        FailoverSpool.SpoolTarget.of("Redis", redis),
         redis,
-        new FailoverSpool.SpoolTarget("the WAL", spool, spool, spool),
+        FailoverSpool.SpoolTarget.of("the WAL", spool),
         new FailoverSpool.FailoverSettings(
             Duration.ofSeconds(1), Duration.ofSeconds(1), 10, Duration.ofDays(1)),
         clock,
@@ -82,7 +83,7 @@ class WalLedgerTest {
     wal.reopen();
     assertThat(wal.spool().countsCompleteSince()).isEqualTo(firstDay.plusDays(1));
 
-    wal.spool().append(batch).toCompletableFuture().join();
+    wal.spool().append(batch, AppendMode.SYNC).toCompletableFuture().join();
 
     assertThat(wal.spool().countsCompleteSince()).isEqualTo(firstDay);
   }

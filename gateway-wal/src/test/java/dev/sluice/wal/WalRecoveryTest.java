@@ -7,12 +7,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.DailyCounts.RecordCounts;
+import dev.sluice.core.port.DeliveryStatusReader.DeliveryStatus;
 import dev.sluice.core.port.DuplicateCheck.DuplicateStatus;
 import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
-import dev.sluice.core.port.Spool.DeliveryStatus;
 import dev.sluice.core.port.Spool.Receipt;
-import dev.sluice.core.port.Spool.RecordCounts;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.core.port.SpoolConsumer.Delivery;
 import dev.sluice.testkit.LogBatches;
@@ -115,7 +115,7 @@ class WalRecoveryTest {
     consumer = wal.newConsumer();
     consumer.ack(poll(consumer));
     assertSurvivesKill(new RecordCounts(1_350, 0, 0));
-    assertThat(wal.spool().spoolStatus().toCompletableFuture().get().deliveredRecords())
+    assertThat(wal.spool().status().toCompletableFuture().get().deliveredRecords())
         .isEqualTo(1_350);
   }
 
@@ -143,8 +143,8 @@ class WalRecoveryTest {
     SpoolContract.assertSameBatches(rest.batches(), List.of(batches.get(0), batches.get(2)));
     consumer.ack(rest);
     wal.kill();
-    assertThat(wal.newConsumer().poll(Duration.ZERO)).isEmpty();
-    assertThat(wal.newConsumer().skippedEntries()).isEqualTo(1);
+    assertThat(wal.newConsumer().poll(Duration.ZERO, Duration.ZERO)).isEmpty();
+    assertThat(wal.spool().skippedEntries()).isEqualTo(1);
     assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(30, 10, 0));
     assertThat(wal.spool().depth().entries()).isEqualTo(1);
     assertThat(statusOf(new FramePosition(day(), 1, 2))).isEqualTo(new DeliveryStatus.Pending());
@@ -153,14 +153,14 @@ class WalRecoveryTest {
   @Test
   void skip_deferredDelivery_isNotRedelivered() throws Exception {
     var consumer = pollDeferred();
-    var deferred = consumer.poll(Duration.ZERO).orElseThrow();
+    var deferred = consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow();
 
     consumer.skip(deferred.batches().getFirst().appendId(), "undeliverable");
 
-    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
+    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty();
     assertSurvivesKill(new RecordCounts(10, 10, 0));
-    assertThat(wal.newConsumer().poll(Duration.ZERO)).isEmpty();
-    assertThat(wal.newConsumer().skippedEntries()).isEqualTo(1);
+    assertThat(wal.newConsumer().poll(Duration.ZERO, Duration.ZERO)).isEmpty();
+    assertThat(wal.spool().skippedEntries()).isEqualTo(1);
   }
 
   /** Appends ten records that may be in another spool; returns a consumer that has skipped them. */
@@ -169,19 +169,19 @@ class WalRecoveryTest {
         wal.spool().append(LogBatches.of(10), AppendMode.POSSIBLE_DUPLICATE).toCompletableFuture();
     assertThat(appended.get(30, SECONDS)).isInstanceOf(AppendResult.Accepted.class);
     var consumer = wal.spool().newConsumer(_ -> DuplicateStatus.UNIQUE);
-    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
+    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty();
     return consumer;
   }
 
   @Test
   void poll_deferredDeliveryOpenAtAKill_isRedeliveredOnce() throws Exception {
-    assertThat(pollDeferred().poll(Duration.ZERO)).isPresent();
+    assertThat(pollDeferred().poll(Duration.ZERO, Duration.ZERO)).isPresent();
 
     wal.kill();
     var consumer = wal.newConsumer();
-    consumer.ack(consumer.poll(Duration.ZERO).orElseThrow());
+    consumer.ack(consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow());
 
-    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
+    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty();
     assertSurvivesKill(new RecordCounts(10, 0, 0));
   }
 
@@ -194,14 +194,14 @@ class WalRecoveryTest {
     var journal = wal.node().resolve("journal");
 
     restart(newer);
-    assertThat(wal.newConsumer().poll(Duration.ZERO)).isEmpty();
+    assertThat(wal.newConsumer().poll(Duration.ZERO, Duration.ZERO)).isEmpty();
     restart(readable);
     assertThat(poll(wal.newConsumer()).batches()).hasSize(1);
     assertThat(journal).content().contains("handed-out");
     restart(newer);
 
-    assertThat(wal.newConsumer().poll(Duration.ZERO)).isEmpty();
-    assertThat(wal.newConsumer().skippedEntries()).isEqualTo(1);
+    assertThat(wal.newConsumer().poll(Duration.ZERO, Duration.ZERO)).isEmpty();
+    assertThat(wal.spool().skippedEntries()).isEqualTo(1);
     assertSurvivesKill(new RecordCounts(10, 10, 0));
     restart(readable);
     SpoolContract.assertSameBatches(poll(wal.newConsumer()).batches(), List.of(batch));
@@ -241,7 +241,7 @@ class WalRecoveryTest {
     consumer = wal.newConsumer();
     consumer.ack(poll(consumer));
     assertSurvivesKill(new RecordCounts(22, 0, 7));
-    var quarantined = wal.spool().status().quarantined();
+    var quarantined = wal.spool().walStatus().quarantined();
     assertThat(quarantined).hasSize(1);
     assertThat(quarantined.getFirst().records()).isEqualTo(7);
     assertThat(quarantined.getFirst().frame()).isEqualTo(day() + "/seg-000001/2");
@@ -282,7 +282,7 @@ class WalRecoveryTest {
 
       assertThat(wal.spool().recordCounts()).as("byte %d", i).isEqualTo(new RecordCounts(5, 5, 0));
       var consumer = wal.newConsumer();
-      var delivery = consumer.poll(Duration.ZERO).orElseThrow();
+      var delivery = consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow();
       assertThat(delivery.records()).as("byte %d", i).isEqualTo(5);
       SpoolContract.assertSameBatches(delivery.batches(), batches);
       consumer.ack(delivery);
@@ -321,7 +321,7 @@ class WalRecoveryTest {
   void status_someFrames_listsThem() throws Exception {
     append(LogBatches.list(3, 10));
 
-    var status = wal.spool().status();
+    var status = wal.spool().walStatus();
 
     assertThat(status.unavailableReason()).isNull();
     assertThat(status.pendingRecords()).isEqualTo(30);
@@ -457,7 +457,7 @@ class WalRecoveryTest {
   }
 
   private Delivery poll(SpoolConsumer consumer) throws InterruptedException {
-    return consumer.poll(TIMEOUT).orElseThrow();
+    return consumer.poll(TIMEOUT, Duration.ZERO).orElseThrow();
   }
 
   private DeliveryStatus statusOf(FramePosition position) throws Exception {
@@ -468,7 +468,7 @@ class WalRecoveryTest {
   }
 
   private AppendResult append(LogBatch batch) throws Exception {
-    return wal.spool().append(batch).toCompletableFuture().get(30, SECONDS);
+    return wal.spool().append(batch, AppendMode.SYNC).toCompletableFuture().get(30, SECONDS);
   }
 
   private void append(List<LogBatch> batches) throws Exception {
@@ -479,13 +479,13 @@ class WalRecoveryTest {
 
   private LocalDate day() throws IOException {
     return FramePosition.of(
-            wal.spool().status().segments().getLast().file().replaceAll("[.].*", "") + "/1")
+            wal.spool().walStatus().segments().getLast().file().replaceAll("[.].*", "") + "/1")
         .day();
   }
 
   /** Returns the data file of the first segment. */
   private Path data() {
-    return wal.node().resolve(wal.spool().status().segments().getFirst().file());
+    return wal.node().resolve(wal.spool().walStatus().segments().getFirst().file());
   }
 
   private Path index() {

@@ -1,6 +1,8 @@
 package dev.sluice.wal;
 
 import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.DailyCounts;
+import dev.sluice.core.port.DeliveryStatusReader;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.core.port.SpoolConsumer.DeliveryLimits;
@@ -8,6 +10,7 @@ import dev.sluice.testkit.SpoolContract;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The spool contract; a restart closes the spool and opens it again. */
@@ -31,16 +34,35 @@ class WalSpoolTest extends SpoolContract {
   }
 
   @Override
-  protected Backlog backlog() {
-    return wal.spool();
-  }
-
-  @Override
   protected SpoolConsumer restartConsumer() {
     try {
       return wal.reopen().newConsumer();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
+    }
+  }
+
+  @Nested
+  class Counts extends DailyCountsContract {
+    @Override
+    protected DailyCounts dailyCounts() {
+      return wal.spool();
+    }
+  }
+
+  @Nested
+  class Status extends DeliveryStatusContract {
+    @Override
+    protected DeliveryStatusReader deliveryStatuses() {
+      return wal.spool();
+    }
+  }
+
+  @Nested
+  class Depth extends BacklogContract {
+    @Override
+    protected Backlog backlog() {
+      return wal.spool();
     }
   }
 }

@@ -1,5 +1,6 @@
 package dev.sluice.api.config;
 
+import dev.sluice.api.config.SpoolDelivery.WorkerConsumer;
 import dev.sluice.clickhouse.ClickHouseDatabase;
 import dev.sluice.core.delivery.Backoff;
 import dev.sluice.core.delivery.DeliveryWorker;
@@ -8,7 +9,6 @@ import dev.sluice.core.port.DeliveryMetrics;
 import dev.sluice.core.port.DeliveryMetrics.PauseReason;
 import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogStore;
-import dev.sluice.core.port.SpoolConsumer;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -31,7 +31,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
 
   private static final Duration MIGRATION_TIMEOUT = Duration.ofSeconds(10);
 
-  private final SpoolBackend spoolBackend;
+  private final SpoolDelivery spool;
   private final ClickHouseDatabase database;
   private final LogStore store;
   private final DeadLetterStore deadLetterStore;
@@ -39,17 +39,15 @@ final class DeliveryLifecycle implements SmartLifecycle {
   private final DeliveryMetrics metrics;
   private final InstantSource clock;
   private final DeliveryProperties settings;
-  private final int redisWorkers;
   private final ShutdownDeadline deadline;
   private volatile List<DeliveryWorker> workers = List.of();
-  private volatile List<SpoolConsumer> consumers = List.of();
+  private volatile List<WorkerConsumer> consumers = List.of();
 
   /**
    * @param enrichers the factory of the enricher of each worker
-   * @param redisWorkers the number of workers of each shard of Redis; 0 without the role deliver
    */
   DeliveryLifecycle(
-      SpoolBackend spoolBackend,
+      SpoolDelivery spool,
       ClickHouseDatabase database,
       LogStore store,
       DeadLetterStore deadLetterStore,
@@ -57,9 +55,8 @@ final class DeliveryLifecycle implements SmartLifecycle {
       DeliveryMetrics metrics,
       InstantSource clock,
       DeliveryProperties settings,
-      int redisWorkers,
       ShutdownDeadline deadline) {
-    this.spoolBackend = spoolBackend;
+    this.spool = spool;
     this.database = database;
     this.store = store;
     this.deadLetterStore = deadLetterStore;
@@ -67,7 +64,6 @@ final class DeliveryLifecycle implements SmartLifecycle {
     this.metrics = metrics;
     this.clock = clock;
     this.settings = settings;
-    this.redisWorkers = redisWorkers;
     this.deadline = deadline;
   }
 
@@ -79,12 +75,8 @@ final class DeliveryLifecycle implements SmartLifecycle {
   public void start() {
     migrate();
     var started = new ArrayList<DeliveryWorker>();
-    var consumersByWorker = spoolBackend.consumers(redisWorkers);
-    consumers = List.copyOf(consumersByWorker.values());
-    // the worker of the fallback stores mostly while those of Redis are idle, at a pace of its own
-    int concurrentWorkers =
-        consumersByWorker.size() - (consumersByWorker.containsKey(SpoolBackend.WAL_WORKER) ? 1 : 0);
-    for (var entry : consumersByWorker.entrySet()) {
+    consumers = spool.consumers().get();
+    for (var worker : consumers) {
       var backoff =
           new Backoff(
               settings.retry().initialDelay(),
@@ -93,8 +85,8 @@ final class DeliveryLifecycle implements SmartLifecycle {
               RandomGenerator.getDefault());
       started.add(
           DeliveryWorker.start(
-              entry.getKey(),
-              entry.getValue(),
+              worker.worker(),
+              worker.consumer(),
               store,
               deadLetterStore,
               enrichers.get(),
@@ -104,7 +96,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
                   Thread::sleep,
                   clock,
                   settings.maxDeadLettersPerBatch(),
-                  entry.getKey().equals(SpoolBackend.WAL_WORKER) ? 1 : concurrentWorkers)));
+                  worker.concurrentWorkers())));
     }
     workers = List.copyOf(started);
   }
@@ -146,7 +138,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
 
   /** Returns the number of spool entries that this release cannot decode; they stay pending. */
   int skippedEntries() {
-    return consumers.stream().mapToInt(SpoolConsumer::skippedEntries).sum();
+    return consumers.stream().mapToInt(worker -> worker.skippedEntries().getAsInt()).sum();
   }
 
   @Override

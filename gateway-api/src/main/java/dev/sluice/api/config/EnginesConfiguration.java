@@ -1,12 +1,13 @@
 package dev.sluice.api.config;
 
-import dev.sluice.api.config.SluiceProperties.SpoolType;
 import dev.sluice.engines.EmbeddedClickHouse;
 import dev.sluice.engines.EmbeddedRedis;
 import dev.sluice.engines.EngineStartException;
+import dev.sluice.redis.RedisSpool;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingClass;
 import org.springframework.context.annotation.Bean;
@@ -23,11 +24,11 @@ class EnginesConfiguration {
   @Bean
   @ConditionalOnMissingClass("dev.sluice.engines.EmbeddedRedis")
   EngineUrls configuredEngines(
-      SluiceProperties sluice, RedisProperties redis, ClickHouseProperties clickHouse) {
+      ListableBeanFactory beans, RedisProperties redis, ClickHouseProperties clickHouse) {
     if (clickHouse.url() == null) {
       throw missing("sluice.clickhouse.url");
     }
-    if (usesRedis(sluice) && redis.url() == null) {
+    if (usesRedis(beans) && redis.url() == null) {
       throw missing("sluice.redis.url");
     }
     return new EngineUrls(redis.url(), clickHouse.url());
@@ -39,8 +40,9 @@ class EnginesConfiguration {
         null);
   }
 
-  private static boolean usesRedis(SluiceProperties sluice) {
-    return sluice.spool() != SpoolType.WAL;
+  /** Whether the configuration of the spool has Redis; the spool itself is created later. */
+  private static boolean usesRedis(ListableBeanFactory beans) {
+    return beans.getBeanNamesForType(RedisSpool.class, true, false).length > 0;
   }
 
   /** The wiring with {@code gateway-engines} on the class path. */
@@ -50,16 +52,13 @@ class EnginesConfiguration {
 
     @Bean(destroyMethod = "close")
     ManagedEngines managedEngines(
-        SluiceProperties sluice,
+        ListableBeanFactory beans,
         RedisProperties redis,
         ClickHouseProperties clickHouse,
         EnginesProperties engines) {
       try {
         return new ManagedEngines(
-            usesRedis(sluice) && redis.url() == null,
-            clickHouse.url() == null,
-            clickHouse,
-            engines);
+            usesRedis(beans) && redis.url() == null, clickHouse.url() == null, clickHouse, engines);
       } catch (EngineStartException e) {
         throw new EngineUnavailableException(e.getMessage(), e);
       }

@@ -1,7 +1,6 @@
 package dev.sluice.api.config;
 
 import dev.sluice.api.config.SluiceProperties.Role;
-import dev.sluice.api.config.SluiceProperties.SpoolType;
 import dev.sluice.api.grpc.InboundMemoryTracer;
 import dev.sluice.api.grpc.MessageDecompressors;
 import dev.sluice.api.ops.DeadLettersEndpoint;
@@ -23,6 +22,7 @@ import dev.sluice.clickhouse.ClickHouseSettings;
 import dev.sluice.clickhouse.ClickHouseTemplateStats;
 import dev.sluice.core.delivery.DeadLetterReplayer;
 import dev.sluice.core.domain.Limits;
+import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.core.ingest.AdmissionController;
 import dev.sluice.core.ingest.BodyAllowlist;
 import dev.sluice.core.ingest.ConsoleMirror;
@@ -31,20 +31,27 @@ import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.IngestService.RecordPolicy;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.ledger.Ledger;
+import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.DailyCounts;
 import dev.sluice.core.port.DeadLetterStore;
 import dev.sluice.core.port.DeliveryMetrics.PauseReason;
+import dev.sluice.core.port.DeliveryStatusReader;
+import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.Scheduler;
+import dev.sluice.core.port.Spool;
 import dev.sluice.query.port.TemplateStats;
 import dev.sluice.query.read.ConcurrencyLimitedReader;
 import dev.sluice.query.read.LongTextResolvingReader;
 import dev.sluice.query.read.MergedTemplateReader;
 import dev.sluice.query.read.TemplateLinkCache;
 import dev.sluice.query.read.TemplateReport;
+import dev.sluice.redis.RedisSpool;
 import dev.sluice.templates.DictionaryEncoder;
 import dev.sluice.templates.TemplateRegistry;
 import dev.sluice.templates.dictionary.Dictionary;
 import dev.sluice.templates.dictionary.SharedDictionaryCache;
+import dev.sluice.wal.WalSpool;
 import io.grpc.DecompressorRegistry;
 import io.grpc.netty.NettyServerBuilder;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -57,13 +64,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.autoconfigure.condition.AnyNestedCondition;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerExecutorProvider;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.type.AnnotatedTypeMetadata;
 import org.springframework.grpc.server.ServerBuilderCustomizer;
 
 /** The wiring of the gateway: it binds each port of the core to an adapter. */
@@ -163,13 +169,13 @@ class GatewayConfiguration {
   @Bean
   @Conditional(IngestRole.class)
   AdmissionController admissionController(
-      SpoolBackend spoolBackend,
+      Spool spool,
       MemoryBudget budget,
       IngestProperties properties,
       InstantSource clock,
       Scheduler scheduler) {
     return new AdmissionController(
-        spoolBackend.spool(),
+        spool,
         budget,
         properties.maxBacklogRecords(),
         clock,
@@ -211,7 +217,9 @@ class GatewayConfiguration {
   @Bean
   @Conditional(IngestRole.class)
   IngestService ingestService(
-      SpoolBackend spoolBackend,
+      Spool spool,
+      DeliveryStatusReader deliveryStatuses,
+      IdempotencyStore idempotencyStore,
       DeadLetterStore deadLetterStore,
       AdmissionController admission,
       Limits limits,
@@ -225,8 +233,9 @@ class GatewayConfiguration {
             CompletableFuture.supplyAsync(
                 () -> deadLetterStore.findBetween(first, last), Thread::startVirtualThread);
     return new IngestService(
-        spoolBackend.spool(),
-        spoolBackend.idempotencyStore(),
+        spool,
+        deliveryStatuses,
+        idempotencyStore,
         lookup,
         admission,
         limits,
@@ -343,7 +352,7 @@ class GatewayConfiguration {
   @Bean
   @Conditional(Delivering.class)
   DeliveryLifecycle deliveryLifecycle(
-      SpoolBackend spoolBackend,
+      SpoolDelivery spool,
       ClickHouseDatabase database,
       ClickHouseLogWriter store,
       DeadLetterStore deadLetterStore,
@@ -354,7 +363,6 @@ class GatewayConfiguration {
       MicrometerMetrics metrics,
       ShutdownDeadline deadline,
       DeliveryProperties delivery,
-      SluiceProperties sluice,
       InstantSource clock) {
     var encoderSettings = dictionary.encoderSettings();
     Supplier<LogEnricher> enrichers =
@@ -366,33 +374,19 @@ class GatewayConfiguration {
               encoderSettings);
         };
     return new DeliveryLifecycle(
-        spoolBackend,
-        database,
-        store,
-        deadLetterStore,
-        enrichers,
-        metrics,
-        clock,
-        delivery,
-        sluice.roles().contains(Role.DELIVER) ? delivery.workers() : 0,
-        deadline);
+        spool, database, store, deadLetterStore, enrichers, metrics, clock, delivery, deadline);
   }
 
   @Bean
   Ledger ledger(
-      SpoolBackend spoolBackend,
+      DailyCounts dailyCounts,
       ClickHouseLogWriter store,
       DeadLetterStore deadLetterStore,
       InstantSource clock,
       LedgerProperties properties,
       SluiceProperties sluice) {
     return new Ledger(
-        spoolBackend.spool(),
-        store,
-        deadLetterStore,
-        clock,
-        properties.window(),
-        sluice.ledgerRetention());
+        dailyCounts, store, deadLetterStore, clock, properties.window(), sluice.ledgerRetention());
   }
 
   @Bean
@@ -411,25 +405,35 @@ class GatewayConfiguration {
 
   @Bean
   DeadLettersEndpoint deadLettersEndpoint(
-      SpoolBackend spoolBackend, DeadLetterStore deadLetterStore, Limits limits) {
+      Spool spool, DeadLetterStore deadLetterStore, Limits limits) {
     return new DeadLettersEndpoint(
-        deadLetterStore, new DeadLetterReplayer(spoolBackend.spool(), deadLetterStore), limits);
+        deadLetterStore, new DeadLetterReplayer(spool, deadLetterStore), limits);
   }
 
   @Bean
   DeadLetterMigration deadLetterMigration(
-      SpoolBackend spoolBackend, DeadLetterStore deadLetterStore, Scheduler scheduler) {
-    return new DeadLetterMigration(spoolBackend::moveDeadLetters, deadLetterStore, scheduler);
+      ObjectProvider<WalSpool> wal,
+      ObjectProvider<RedisSpool> redis,
+      DeadLetterStore deadLetterStore,
+      Scheduler scheduler) {
+    return new DeadLetterMigration(
+        writer -> {
+          wal.ifAvailable(spool -> spool.moveDeadLetters(writer));
+          redis.ifAvailable(spool -> spool.moveDeadLetters(writer));
+        },
+        deadLetterStore,
+        scheduler);
   }
 
   @Bean
-  ShutdownSummaryLogger shutdownSummaryLogger(SpoolBackend spoolBackend) {
-    return new ShutdownSummaryLogger(spoolBackend);
+  ShutdownSummaryLogger shutdownSummaryLogger(
+      Backlog backlog, DailyCounts dailyCounts, ObjectProvider<FailoverSpool> failover) {
+    return new ShutdownSummaryLogger(backlog, dailyCounts, failover.getIfAvailable());
   }
 
   @Bean
-  GatewayGauges gauges(SpoolBackend spoolBackend, MemoryBudget budget) {
-    return new GatewayGauges(spoolBackend.backlog(), spoolBackend.spool(), budget);
+  GatewayGauges gauges(Backlog backlog, Spool spool, MemoryBudget budget) {
+    return new GatewayGauges(backlog, spool, budget);
   }
 
   @Bean
@@ -457,14 +461,14 @@ class GatewayConfiguration {
 
   @Bean
   @Conditional(IngestRole.class)
-  SpoolHealth spoolHealthIndicator(SpoolBackend spoolBackend) {
-    return new SpoolHealth(spoolBackend.spool(), spoolBackend.failover());
+  SpoolHealth spoolHealthIndicator(Spool spool, ObjectProvider<FailoverSpool> failover) {
+    return new SpoolHealth(spool, failover.getIfAvailable());
   }
 
   @Bean
   @Conditional(Delivering.class)
-  DeliveryHealth deliveryHealthIndicator(DeliveryLifecycle delivery, SpoolBackend spoolBackend) {
-    return new DeliveryHealth(delivery::workers, spoolBackend.deliverableBacklog());
+  DeliveryHealth deliveryHealthIndicator(DeliveryLifecycle delivery, SpoolDelivery spool) {
+    return new DeliveryHealth(delivery::workers, spool.deliverableBacklog());
   }
 
   @Bean
@@ -485,18 +489,18 @@ class GatewayConfiguration {
   }
 
   /** The role deliver, or a write-ahead log as fallback, which no other process can deliver. */
-  static final class Delivering extends RoleCondition {
+  static final class Delivering extends AnyNestedCondition {
     Delivering() {
-      super(Role.DELIVER);
+      super(ConfigurationPhase.REGISTER_BEAN);
     }
 
-    @Override
-    public boolean matches(ConditionContext context, AnnotatedTypeMetadata metadata) {
-      return super.matches(context, metadata)
-          || Binder.get(context.getEnvironment())
-                  .bind("sluice.spool", SpoolType.class)
-                  .orElse(SpoolType.REDIS_THEN_WAL)
-              == SpoolType.REDIS_THEN_WAL;
-    }
+    @Conditional(DeliverRole.class)
+    static final class ByRole {}
+
+    @ConditionalOnProperty(
+        name = "sluice.spool",
+        havingValue = "redis-then-wal",
+        matchIfMissing = true)
+    static final class ByFallback {}
   }
 }

@@ -23,6 +23,7 @@ import dev.sluice.core.ingest.AdmissionController;
 import dev.sluice.core.ingest.IngestPipeline;
 import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.TimeoutScheduler;
 import dev.sluice.query.read.ConcurrencyLimitedReader;
 import dev.sluice.query.read.TemplateReport;
@@ -61,7 +62,7 @@ class ProtocolConfiguration {
   List<ProtocolRegistration> protocols(
       QueryDependencies queries,
       MemoryBudget budget,
-      SpoolBackend spoolBackend,
+      Spool spool,
       ClickHouseDatabase database,
       InstantSource clock,
       IngestProperties ingest) {
@@ -74,7 +75,7 @@ class ProtocolConfiguration {
         new LegacyProtocol(
             queries,
             budget,
-            spoolBackend.spool(),
+            spool,
             database::unavailableReason,
             version == null ? "unknown" : version,
             clock));

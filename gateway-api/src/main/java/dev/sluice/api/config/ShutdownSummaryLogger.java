@@ -1,5 +1,9 @@
 package dev.sluice.api.config;
 
+import dev.sluice.core.failover.FailoverSpool;
+import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.DailyCounts;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.DisposableBean;
@@ -12,11 +16,19 @@ import org.springframework.boot.SpringApplication;
 final class ShutdownSummaryLogger implements DisposableBean {
   private static final Logger LOG = LoggerFactory.getLogger(ShutdownSummaryLogger.class);
 
-  private final SpoolBackend spoolBackend;
+  private final Backlog backlog;
+  private final DailyCounts dailyCounts;
+  private final @Nullable FailoverSpool failover;
   private volatile String summary = "the backlog of the spool is unknown";
 
-  ShutdownSummaryLogger(SpoolBackend spoolBackend) {
-    this.spoolBackend = spoolBackend;
+  /**
+   * @param failover the failover from Redis; null when the spool has no fallback
+   */
+  ShutdownSummaryLogger(
+      Backlog backlog, DailyCounts dailyCounts, @Nullable FailoverSpool failover) {
+    this.backlog = backlog;
+    this.dailyCounts = dailyCounts;
+    this.failover = failover;
     SpringApplication.getShutdownHandlers().add(() -> LOG.info("gateway stopped: {}", summary));
   }
 
@@ -28,11 +40,11 @@ final class ShutdownSummaryLogger implements DisposableBean {
 
   private String summarize() {
     try {
-      long entries = spoolBackend.backlog().depth().entries();
+      long entries = backlog.depth().entries();
       return entries == 0
           ? "the spool is empty"
           : "%d entries with %d logs remain in the spool until the next start"
-                  .formatted(entries, spoolBackend.spool().recordCounts().inFlight())
+                  .formatted(entries, dailyCounts.recordCounts().inFlight())
               + describeFallbackBacklog();
     } catch (RuntimeException e) {
       return "the backlog of the spool is unknown: " + e.getMessage() + describeFallbackBacklog();
@@ -41,8 +53,7 @@ final class ShutdownSummaryLogger implements DisposableBean {
 
   /** Describes the logs that only this process can deliver. */
   private String describeFallbackBacklog() {
-    var failover = spoolBackend.failover();
-    long backlog = failover == null ? 0 : failover.failoverStatus().fallbackRecords();
-    return backlog == 0 ? "" : ", %d logs in the write-ahead log".formatted(backlog);
+    long records = failover == null ? 0 : failover.failoverStatus().fallbackRecords();
+    return records == 0 ? "" : ", %d logs in the write-ahead log".formatted(records);
   }
 }

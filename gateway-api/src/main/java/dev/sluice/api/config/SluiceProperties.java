@@ -28,7 +28,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 @ConfigurationProperties("sluice")
 record SluiceProperties(
     @DefaultValue({"ingest", "deliver"}) Set<Role> roles,
-    @DefaultValue("redis-then-wal") SpoolType spool,
+    @DefaultValue("redis-then-wal") String spool,
     @Nullable String instance,
     @DefaultValue("30s") Duration shutdownTimeout,
     @DefaultValue("false") boolean consoleMirror,
@@ -40,22 +40,10 @@ record SluiceProperties(
     DELIVER
   }
 
-  /** The spool that keeps logs until they are in ClickHouse. */
-  enum SpoolType {
-    REDIS,
-    WAL,
-    REDIS_THEN_WAL
-  }
-
   SluiceProperties {
     if (roles.isEmpty()) {
       throw new IllegalArgumentException(
           "sluice.roles is empty, must contain ingest, deliver or both");
-    }
-    if (spool == SpoolType.WAL && !roles.contains(Role.DELIVER)) {
-      throw new IllegalArgumentException(
-          "sluice.spool is wal, which only this process can deliver: sluice.roles must contain"
-              + " deliver");
     }
     PropertyChecks.requirePositive("sluice.shutdown-timeout", shutdownTimeout);
     if (retention != null) {

@@ -1,78 +1,80 @@
 package dev.sluice.api.config;
 
-import dev.sluice.api.config.SluiceProperties.SpoolType;
 import dev.sluice.core.failover.FailoverSpool;
-import dev.sluice.core.port.Scheduler;
-import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.SpoolConsumer.DeliveryLimits;
-import dev.sluice.core.port.TimeoutScheduler;
-import dev.sluice.redis.RedisSpool;
 import dev.sluice.wal.WalSpool;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
-import java.time.InstantSource;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.ClassPathScanningCandidateComponentProvider;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
+import org.springframework.core.type.classreading.MetadataReader;
 
-/** The wiring of the spool. */
+/** The wiring that all spools share, and that of the operation of the write-ahead log. */
 @Configuration(proxyBeanMethods = false)
 class SpoolConfiguration {
   private static final Logger LOG = LoggerFactory.getLogger(SpoolConfiguration.class);
+  private static final String SPOOL = "sluice.spool";
 
-  /** The settings that all spools share. */
-  private record SpoolCommonSettings(
-      String instance,
-      IngestProperties ingest,
-      DeliveryProperties delivery,
-      DeliveryLimits deliveryLimits) {
+  /** Fails the start when {@code sluice.spool} selects no configuration. */
+  @Bean
+  static BeanFactoryPostProcessor spoolSelectionCheck(Environment environment) {
+    return beans -> {
+      if (beans.getBeanNamesForType(SpoolDelivery.class, true, false).length == 0) {
+        throw new InvalidConfigurationPropertyValueException(
+            SPOOL, environment.getProperty(SPOOL), "It must be one of " + spoolNames());
+      }
+    };
+  }
 
-    RedisSpool.RedisSpoolSettings redis(String url, RedisProperties redis) {
-      return new RedisSpool.RedisSpoolSettings(
-          url,
-          redis.shards(),
-          "sluice",
-          "sluice",
-          instance,
-          deliveryLimits,
-          redis.consumerIdleTimeout(),
-          redis.commandTimeout(),
-          new RedisSpool.AppendSettings(
-              redis.replicas(),
-              redis.appendTimeout(),
-              ingest.idempotencyKeys(),
-              ingest.idempotencyKeyTtl()));
-    }
-
-    WalSpool.WalSpoolSettings wal(WalProperties wal) {
-      return new WalSpool.WalSpoolSettings(
-          wal.dir(),
-          wal.nodeOrElse(instance),
-          wal.writeSettings(),
-          wal.segmentSettings(),
-          deliveryLimits,
-          ingest.idempotencyKeys(),
-          ingest.idempotencyKeyTtl());
-    }
+  /** Returns the values of {@code sluice.spool} that the configuration classes are for. */
+  private static String spoolNames() {
+    var names = new TreeSet<String>();
+    var scanner =
+        new ClassPathScanningCandidateComponentProvider(false) {
+          @Override
+          protected boolean isCandidateComponent(MetadataReader metadataReader) {
+            var condition =
+                metadataReader
+                    .getAnnotationMetadata()
+                    .getAnnotations()
+                    .get(ConditionalOnProperty.class);
+            if (condition.isPresent()
+                && List.of(condition.getStringArray("name")).contains(SPOOL)) {
+              names.add(condition.getString("havingValue"));
+            }
+            return false;
+          }
+        };
+    scanner.findCandidateComponents(SpoolConfiguration.class.getPackageName());
+    return String.join(", ", names);
   }
 
   @Bean
-  SpoolCommonSettings spoolCommonSettings(
+  SpoolSettings spoolSettings(
       SluiceProperties sluice,
       IngestProperties ingest,
       DeliveryProperties delivery,
       Environment environment) {
-    return new SpoolCommonSettings(
+    return new SpoolSettings(
         instance(sluice, environment),
         ingest,
-        delivery,
         new DeliveryLimits(
             delivery.maxRecords(), delivery.maxBytes().toBytes(), delivery.linger()));
   }
@@ -94,17 +96,11 @@ class SpoolConfiguration {
     }
   }
 
-  /** The spool, closed by {@link SpoolBackend}. */
-  @Bean(destroyMethod = "")
-  Spool spool(SpoolBackend spoolBackend) {
-    return spoolBackend.spool();
-  }
-
   /** Warns of logs that no process may deliver, because this process has another name now. */
   @Bean
   SmartInitializingSingleton orphanedNodeCheck(
-      SpoolCommonSettings common, SluiceProperties sluice, WalProperties wal) {
-    var ownNode = sluice.spool() == SpoolType.REDIS ? null : wal.nodeOrElse(common.instance());
+      SpoolSettings settings, ObjectProvider<WalSpool> walSpool, WalProperties wal) {
+    var ownNode = walSpool.getIfAvailable() == null ? null : wal.nodeOrElse(settings.instance());
     return () -> {
       try {
         WalSpool.orphanedRecords(wal.dir(), ownNode)
@@ -124,86 +120,55 @@ class SpoolConfiguration {
   }
 
   @Bean
-  WalEndpoint walEndpoint(SpoolBackend spoolBackend) {
-    return new WalEndpoint(spoolBackend.wal(), spoolBackend.failover());
+  WalEndpoint walEndpoint(ObjectProvider<WalSpool> wal, ObjectProvider<FailoverSpool> failover) {
+    return new WalEndpoint(wal.getIfAvailable(), failover.getIfAvailable());
   }
 
   /** Gauges of the write-ahead log; NaN when there is none. */
   @Bean
-  MeterBinder walGauges(SpoolBackend spoolBackend) {
+  MeterBinder walGauges(
+      ObjectProvider<WalSpool> walSpool, ObjectProvider<FailoverSpool> failoverSpool) {
+    var wal = walSpool.getIfAvailable();
+    var failover = failoverSpool.getIfAvailable();
     return registry -> {
-      gauge("segments", spoolBackend, status -> status.segments().size())
+      gauge("segments", wal, status -> status.segments().size())
           .description("Segments of the write-ahead log")
           .register(registry);
-      gauge("size", spoolBackend, SpoolConfiguration::totalBytes)
+      gauge("size", wal, SpoolConfiguration::totalBytes)
           .description("Size of the segments of the write-ahead log on the disk")
           .baseUnit("bytes")
           .register(registry);
-      gauge("backlog.records", spoolBackend, WalSpool.Status::pendingRecords)
+      gauge("backlog.records", wal, WalSpool.WalStatus::pendingRecords)
           .description("Undelivered log records in the write-ahead log")
           .register(registry);
-      gauge("quarantined", spoolBackend, status -> status.quarantined().size())
+      gauge("quarantined", wal, status -> status.quarantined().size())
           .description("Damaged frames in quarantine")
           .register(registry);
-      gauge("oldest.age", spoolBackend, status -> status.backlog().oldestAge().toMillis() / 1e3)
+      gauge("oldest.age", wal, status -> status.backlog().oldestAge().toMillis() / 1e3)
           .description("Age of the oldest undelivered entry of the write-ahead log")
           .baseUnit("seconds")
           .register(registry);
-      gauge("unavailable", spoolBackend, status -> status.unavailableReason() == null ? 0 : 1)
+      gauge("unavailable", wal, status -> status.unavailableReason() == null ? 0 : 1)
           .description("1 while the write-ahead log rejects appends, else 0")
           .register(registry);
-      Gauge.builder("sluice.failover.active", spoolBackend, SpoolConfiguration::failoverActive)
+      Gauge.builder("sluice.failover.active", () -> failoverActive(failover))
           .description("1 while the write-ahead log replaces Redis as the spool, else 0")
           .register(registry);
     };
   }
 
-  private static Gauge.Builder<SpoolBackend> gauge(
-      String name, SpoolBackend spoolBackend, ToDoubleFunction<WalSpool.Status> value) {
+  private static Gauge.Builder<Supplier<Number>> gauge(
+      String name, @Nullable WalSpool wal, ToDoubleFunction<WalSpool.WalStatus> value) {
     return Gauge.builder(
         "sluice.wal." + name,
-        spoolBackend,
-        from -> {
-          var wal = from.wal();
-          return wal == null ? Double.NaN : value.applyAsDouble(wal.status());
-        });
+        () -> wal == null ? Double.NaN : value.applyAsDouble(wal.walStatus()));
   }
 
-  private static double failoverActive(SpoolBackend spoolBackend) {
-    var failover = spoolBackend.failover();
+  private static double failoverActive(@Nullable FailoverSpool failover) {
     return failover == null ? Double.NaN : failover.failoverStatus().primaryAvailable() ? 0 : 1;
   }
 
-  private static long totalBytes(WalSpool.Status status) {
+  private static long totalBytes(WalSpool.WalStatus status) {
     return status.segments().stream().mapToLong(WalSpool.SegmentStatus::bytes).sum();
-  }
-
-  @Bean(destroyMethod = "close")
-  SpoolBackend spoolBackend(
-      SpoolCommonSettings common,
-      EngineUrls engines,
-      SluiceProperties sluice,
-      RedisProperties redis,
-      WalProperties wal,
-      FailoverProperties failover,
-      Scheduler scheduler,
-      TimeoutScheduler timeoutScheduler,
-      InstantSource clock) {
-    return switch (sluice.spool()) {
-      case REDIS -> SpoolBackend.redis(common.redis(engines.requireRedis(), redis), clock);
-      case WAL -> SpoolBackend.wal(common.wal(wal), clock);
-      case REDIS_THEN_WAL ->
-          SpoolBackend.redisThenWal(
-              common.redis(engines.requireRedis(), redis),
-              common.wal(wal),
-              new FailoverSpool.FailoverSettings(
-                  failover.primaryTimeout(),
-                  failover.probeInterval(),
-                  common.ingest().idempotencyKeys(),
-                  common.ingest().idempotencyKeyTtl()),
-              scheduler,
-              timeoutScheduler,
-              clock);
-    };
   }
 }

@@ -86,7 +86,7 @@ final class WalEndpoint {
   }
 
   private WebEndpointResponse<Object> status(WalSpool log) {
-    var status = log.status();
+    var status = log.walStatus();
     return new WebEndpointResponse<>(
         new WalResponse(
             status.segments(),

@@ -44,13 +44,13 @@ public final class GatewayGauges implements MeterBinder {
   }
 
   private Number backlogRecords() {
-    var status = spool.spoolStatus().toCompletableFuture().join();
+    var status = spool.status().toCompletableFuture().join();
     return isKnown(status) ? status.pendingRecords() : Double.NaN;
   }
 
   /** Returns a count that never decreases; a decrease would look like a counter reset. */
   private double acked() {
-    var status = spool.spoolStatus().toCompletableFuture().join();
+    var status = spool.status().toCompletableFuture().join();
     return isKnown(status)
         ? maxAcked.accumulateAndGet(status.deliveredRecords(), Math::max)
         : maxAcked.get();

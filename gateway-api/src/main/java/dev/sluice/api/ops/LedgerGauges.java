@@ -1,10 +1,10 @@
 package dev.sluice.api.ops;
 
 import dev.sluice.core.ledger.Ledger;
+import dev.sluice.core.port.DailyCounts.RecordCounts;
 import dev.sluice.core.port.DeadLetterStore;
 import dev.sluice.core.port.DeadLetterStore.DeadLetterCounts;
 import dev.sluice.core.port.Scheduler;
-import dev.sluice.core.port.Spool.RecordCounts;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;

@@ -24,11 +24,8 @@ public final class SpoolHealth implements HealthIndicator {
 
   @Override
   public Health health() {
-    var health =
-        spool
-            .unavailableReason()
-            .map(reason -> Health.down().withDetail("reason", reason))
-            .orElseGet(Health::up);
+    var reason = spool.status().toCompletableFuture().join().unavailableReason();
+    var health = reason == null ? Health.up() : Health.down().withDetail("reason", reason);
     if (failover != null) {
       addFailoverDetails(failover.failoverStatus(), health);
     }

@@ -3,6 +3,7 @@ package dev.sluice.api.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.api.config.EnginesConfiguration.ManagedEngines;
+import dev.sluice.redis.RedisSpool;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.test.context.FilteredClassLoader;
@@ -68,14 +69,17 @@ class EnginesConfigurationTest {
   }
 
   @Test
-  void start_withoutTheModuleAndWithoutRedis_failsUnlessTheSpoolIsTheWal() {
+  void start_withoutTheModuleAndWithoutRedis_failsIfTheSpoolIsRedis() {
     var onlyClickHouse = withoutEngines.withPropertyValues("sluice.clickhouse.url=" + CLICKHOUSE);
 
-    onlyClickHouse.run(
-        context ->
-            assertThat(context).getFailure().rootCause().hasMessageContaining("sluice.redis.url"));
     onlyClickHouse
-        .withPropertyValues("sluice.spool=wal")
-        .run(context -> assertThat(context).hasNotFailed());
+        .withBean(RedisSpool.class, () -> null, bean -> bean.setLazyInit(true))
+        .run(
+            context ->
+                assertThat(context)
+                    .getFailure()
+                    .rootCause()
+                    .hasMessageContaining("sluice.redis.url"));
+    onlyClickHouse.run(context -> assertThat(context).hasNotFailed());
   }
 }

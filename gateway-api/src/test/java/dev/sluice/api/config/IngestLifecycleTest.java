@@ -13,9 +13,6 @@ import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.Spool;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
-import java.time.LocalDate;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
@@ -65,23 +62,13 @@ class IngestLifecycleTest {
     private final CompletableFuture<SpoolStatus> status = new CompletableFuture<>();
 
     @Override
-    public CompletionStage<SpoolStatus> spoolStatus() {
+    public CompletionStage<SpoolStatus> status() {
       return status;
     }
 
     @Override
     public CompletionStage<AppendResult> append(LogBatch batch, AppendMode appendMode) {
       return new CompletableFuture<>();
-    }
-
-    @Override
-    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
-      return CompletableFuture.completedFuture(new DeliveryStatus.Pending());
-    }
-
-    @Override
-    public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
-      return new TreeMap<>();
     }
   }
 }

@@ -21,12 +21,12 @@ import org.springframework.boot.diagnostics.FailureAnalysis;
 class WalFailureAnalyzerTest {
   @TempDir Path folder;
 
-  private SpoolBackend open() {
+  private WalSpool open() {
     var wal =
         new Binder(new MapConfigurationPropertySource(Map.of("sluice.wal.dir", folder.toString())))
             .bindOrCreate("sluice.wal", Bindable.of(WalProperties.class));
     var deliveryLimits = new DeliveryLimits(1_000, 1 << 20, Duration.ZERO);
-    return SpoolBackend.wal(
+    return WalSpoolConfiguration.open(
         new WalSpool.WalSpoolSettings(
             wal.dir(),
             "one",

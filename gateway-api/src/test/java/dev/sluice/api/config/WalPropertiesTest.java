@@ -3,11 +3,8 @@ package dev.sluice.api.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.api.config.SluiceProperties.Role;
-import dev.sluice.api.config.SluiceProperties.SpoolType;
 import java.time.Duration;
 import java.util.Map;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -83,21 +80,5 @@ class WalPropertiesTest {
 
   private static Throwable root(Throwable e) {
     return e.getCause() == null ? e : root(e.getCause());
-  }
-
-  @Test
-  void new_walWithoutDeliverRole_isRejected() {
-    assertThatThrownBy(
-            () ->
-                new SluiceProperties(
-                    Set.of(Role.INGEST),
-                    SpoolType.WAL,
-                    null,
-                    Duration.ofSeconds(1),
-                    false,
-                    null,
-                    null))
-        .hasMessageContaining("sluice.spool is wal")
-        .hasMessageContaining("sluice.roles");
   }
 }

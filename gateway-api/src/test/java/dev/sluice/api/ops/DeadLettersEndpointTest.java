@@ -50,7 +50,7 @@ class DeadLettersEndpointTest {
   }
 
   private LogBatch replayed() throws InterruptedException {
-    var delivery = spool.poll(Duration.ZERO).orElseThrow();
+    var delivery = spool.consumer().poll(Duration.ZERO, Duration.ZERO).orElseThrow();
     assertThat(delivery.redelivered()).isTrue();
     assertThat(delivery.batches()).hasSize(1);
     return delivery.batches().getFirst();

@@ -8,6 +8,7 @@ import dev.sluice.core.delivery.DeliveryWorker;
 import dev.sluice.core.port.DeliveryMetrics.PauseReason;
 import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogStore.StoreResult;
+import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.testkit.InMemoryDeadLetterStore;
 import dev.sluice.testkit.InMemoryLogStore;
 import dev.sluice.testkit.InMemorySpool;
@@ -27,7 +28,7 @@ class DeliveryHealthTest {
   private final DeliveryWorker worker =
       DeliveryWorker.start(
           "test",
-          spool,
+          spool.consumer(),
           store,
           new InMemoryDeadLetterStore(),
           LogEnricher.NONE,
@@ -48,7 +49,7 @@ class DeliveryHealthTest {
   @Test
   void health_schemaMismatch_isUpAndReportsThePauseUntilItEnds() {
     store.setOutcome(new StoreResult.SchemaMismatch("no column Body"));
-    spool.append(LogBatches.of(1));
+    spool.append(LogBatches.of(1), AppendMode.SYNC);
 
     await().until(() -> worker.pauseState().isPresent());
 

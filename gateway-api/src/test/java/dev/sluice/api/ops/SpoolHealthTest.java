@@ -3,6 +3,7 @@ package dev.sluice.api.ops;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.failover.FailoverSpool;
+import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.testkit.InMemorySpool;
 import dev.sluice.testkit.LogBatches;
@@ -20,9 +21,9 @@ class SpoolHealthTest {
   private final InMemorySpool fallback = new InMemorySpool();
   private final FailoverSpool failover =
       new FailoverSpool(
-          new FailoverSpool.SpoolTarget("Redis", primary, primary, primary),
+          FailoverSpool.SpoolTarget.of("Redis", primary),
           primary,
-          new FailoverSpool.SpoolTarget("the write-ahead log", fallback, fallback, fallback),
+          FailoverSpool.SpoolTarget.of("the write-ahead log", fallback),
           new FailoverSpool.FailoverSettings(
               Duration.ofSeconds(10), Duration.ofHours(1), 10, Duration.ofDays(1)),
           (_, _) -> {}, // no timer runs
@@ -39,7 +40,8 @@ class SpoolHealthTest {
   }
 
   private void append(int records) {
-    var appendResult = failover.append(LogBatches.of(records)).toCompletableFuture().join();
+    var appendResult =
+        failover.append(LogBatches.of(records), AppendMode.SYNC).toCompletableFuture().join();
     assertThat(appendResult).isInstanceOf(AppendResult.Accepted.class);
   }
 
@@ -73,7 +75,7 @@ class SpoolHealthTest {
     primary.setUnavailable(FULL);
     fallback.setUnavailable(
         new AppendResult.Unavailable(Duration.ofSeconds(1), "no space on the disk"));
-    var _ = failover.append(LogBatches.of(1)).toCompletableFuture().join();
+    var _ = failover.append(LogBatches.of(1), AppendMode.SYNC).toCompletableFuture().join();
 
     var health = health().health();
 

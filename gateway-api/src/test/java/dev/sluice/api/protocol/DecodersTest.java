@@ -184,7 +184,7 @@ class DecodersTest {
 
   /** Walks the spooled batches as the store does; asserts that no accepted record is rejected. */
   private static int stored(InMemorySpool spool) throws Exception {
-    var delivery = spool.poll(Duration.ZERO);
+    var delivery = spool.consumer().poll(Duration.ZERO, Duration.ZERO);
     int stored = 0;
     if (delivery.isPresent()) {
       for (var batch : delivery.get().batches()) {

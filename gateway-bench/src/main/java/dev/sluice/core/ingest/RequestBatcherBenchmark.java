@@ -8,10 +8,7 @@ import dev.sluice.core.otlp.SampleLogs;
 import dev.sluice.core.port.Spool;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.time.LocalDate;
-import java.util.SortedMap;
 import java.util.SplittableRandom;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
@@ -153,18 +150,8 @@ public class RequestBatcherBenchmark {
     }
 
     @Override
-    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
+    public CompletionStage<SpoolStatus> status() {
       throw new UnsupportedOperationException("not used by this benchmark");
-    }
-
-    @Override
-    public CompletionStage<SpoolStatus> spoolStatus() {
-      throw new UnsupportedOperationException("not used by this benchmark");
-    }
-
-    @Override
-    public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
-      return new TreeMap<>();
     }
 
     @Override

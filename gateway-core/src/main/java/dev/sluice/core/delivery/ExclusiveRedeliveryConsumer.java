@@ -101,11 +101,6 @@ public final class ExclusiveRedeliveryConsumer implements SpoolConsumer {
   }
 
   @Override
-  public int skippedEntries() {
-    return delegate.skippedEntries();
-  }
-
-  @Override
   public void close() {
     release();
     delegate.close();

@@ -140,9 +140,9 @@ final class CircuitBreaker {
    * Returns the status of the primary. If the primary does not respond, the status has the last
    * known counts, because its records are still pending.
    */
-  CompletableFuture<SpoolStatus> spoolStatus() {
+  CompletableFuture<SpoolStatus> status() {
     long generation = state.generation();
-    return withTimeout(primary::spoolStatus)
+    return withTimeout(primary::status)
         .thenApply(current -> recordStatus(generation, current))
         .exceptionally(
             failure ->
@@ -176,7 +176,7 @@ final class CircuitBreaker {
     }
     long generation = state.generation();
     var _ =
-        withTimeout(primary::spoolStatus)
+        withTimeout(primary::status)
             .thenApply(current -> recordStatus(generation, current))
             .whenComplete(
                 (current, failure) -> onProbeResult(generation, failure == null ? current : null));

@@ -2,9 +2,9 @@ package dev.sluice.core.failover;
 
 import dev.sluice.core.port.AppendResolver;
 import dev.sluice.core.port.AppendResolver.ResolveResult;
+import dev.sluice.core.port.DeliveryStatusReader;
+import dev.sluice.core.port.DeliveryStatusReader.DeliveryStatus;
 import dev.sluice.core.port.DuplicateCheck;
-import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Spool.DeliveryStatus;
 import dev.sluice.core.port.Spool.Receipt;
 import java.util.HashMap;
 import java.util.Map;
@@ -24,7 +24,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * <p>For use by one thread, that of the fallback's consumer.
  */
 final class DuplicateResolver implements DuplicateCheck {
-  private final Spool primary;
+  private final DeliveryStatusReader primary;
   private final AppendResolver resolver;
   private final CircuitBreaker breaker;
 
@@ -34,7 +34,7 @@ final class DuplicateResolver implements DuplicateCheck {
   /** The batches that the primary has and has not delivered, by append id. */
   private final Map<UUID, Receipt> pending = new ConcurrentHashMap<>();
 
-  DuplicateResolver(Spool primary, AppendResolver resolver, CircuitBreaker breaker) {
+  DuplicateResolver(DeliveryStatusReader primary, AppendResolver resolver, CircuitBreaker breaker) {
     this.primary = primary;
     this.resolver = resolver;
     this.breaker = breaker;

@@ -3,6 +3,8 @@ package dev.sluice.core.failover;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.AppendResolver;
 import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.DailyCounts;
+import dev.sluice.core.port.DeliveryStatusReader;
 import dev.sluice.core.port.DuplicateCheck;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Scheduler;
@@ -43,14 +45,29 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Safe for use by many threads.
  */
-public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, AutoCloseable {
+public final class FailoverSpool
+    implements Spool, IdempotencyStore, Backlog, DeliveryStatusReader, DailyCounts, AutoCloseable {
 
   /**
    * One of the two spools with its related ports.
    *
    * @param name the display name in log lines and messages, such as "Redis"
    */
-  public record SpoolTarget(String name, Spool spool, IdempotencyStore keys, Backlog backlog) {}
+  public record SpoolTarget(
+      String name,
+      Spool spool,
+      IdempotencyStore keys,
+      Backlog backlog,
+      DeliveryStatusReader deliveryStatuses,
+      DailyCounts dailyCounts) {
+
+    /** Returns the target of a spool that has all the ports. */
+    public static <
+            S extends Spool & IdempotencyStore & Backlog & DeliveryStatusReader & DailyCounts>
+        SpoolTarget of(String name, S spool) {
+      return new SpoolTarget(name, spool, spool, spool, spool, spool);
+    }
+  }
 
   /**
    * Settings of the failover.
@@ -113,7 +130,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
     this.primary = primary;
     this.fallback = fallback;
     this.breaker = new CircuitBreaker(primary, fallback, settings, scheduler, timeoutScheduler);
-    this.duplicateResolver = new DuplicateResolver(primary.spool(), resolver, breaker);
+    this.duplicateResolver = new DuplicateResolver(primary.deliveryStatuses(), resolver, breaker);
     this.keyIndex = new IdempotencyKeyIndex(settings.maxKeys(), settings.keyRetention(), clock);
     this.keyCopier = new KeyCopier(resolver, breaker, settings.maxKeys());
   }
@@ -135,7 +152,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
     return new FailoverStatus(
         reason == null,
         reason == null ? "" : reason,
-        fallback.spool().spoolStatus().toCompletableFuture().join().pendingRecords());
+        fallback.spool().status().toCompletableFuture().join().pendingRecords());
   }
 
   @Override
@@ -208,8 +225,10 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
   @Override
   public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
     return receipt.shard() >= 0
-        ? primary.spool().statusOf(receipt)
-        : fallback.spool().statusOf(new Receipt(-1 - receipt.shard(), receipt.entryId()));
+        ? primary.deliveryStatuses().statusOf(receipt)
+        : fallback
+            .deliveryStatuses()
+            .statusOf(new Receipt(-1 - receipt.shard(), receipt.entryId()));
   }
 
   /**
@@ -218,8 +237,8 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
    * <p>The counts are the sums of both spools. The spool is unavailable only if both are.
    */
   @Override
-  public CompletionStage<SpoolStatus> spoolStatus() {
-    return breaker.spoolStatus().thenCombine(fallback.spool().spoolStatus(), this::combine);
+  public CompletionStage<SpoolStatus> status() {
+    return breaker.status().thenCombine(fallback.spool().status(), this::combine);
   }
 
   private SpoolStatus combine(SpoolStatus one, SpoolStatus other) {
@@ -243,9 +262,9 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
    */
   @Override
   public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
-    var days = new TreeMap<>(fallback.spool().recordCounts(from));
+    var days = new TreeMap<>(fallback.dailyCounts().recordCounts(from));
     primary
-        .spool()
+        .dailyCounts()
         .recordCounts(from)
         .forEach((day, recordCounts) -> days.merge(day, recordCounts, RecordCounts::plus));
     return days;
@@ -256,8 +275,8 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
    */
   @Override
   public LocalDate countsCompleteSince() {
-    var one = primary.spool().countsCompleteSince();
-    var other = fallback.spool().countsCompleteSince();
+    var one = primary.dailyCounts().countsCompleteSince();
+    var other = fallback.dailyCounts().countsCompleteSince();
     return one.isAfter(other) ? one : other;
   }
 

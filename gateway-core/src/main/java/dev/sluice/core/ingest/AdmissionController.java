@@ -104,7 +104,7 @@ public final class AdmissionController {
     if (pollInFlight.compareAndSet(false, true)) {
       CompletionStage<SpoolStatus> status;
       try {
-        status = spool.spoolStatus();
+        status = spool.status();
       } catch (Throwable e) { // also an Error: polling must continue, else the status is stale
         status = CompletableFuture.failedStage(e);
       }

@@ -7,6 +7,7 @@ import dev.sluice.core.ingest.RequestBatcher.PendingRequest;
 import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpWalker;
 import dev.sluice.core.otlp.RecordExtractor;
+import dev.sluice.core.port.DeliveryStatusReader;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.IdempotencyStore.Claim;
 import dev.sluice.core.port.IdempotencyStore.ClaimResult;
@@ -14,6 +15,7 @@ import dev.sluice.core.port.IdempotencyStore.IdempotencyKey;
 import dev.sluice.core.port.IngestMetrics;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
 import java.time.Duration;
 import java.time.Instant;
@@ -99,6 +101,7 @@ public final class IngestService {
    */
   public IngestService(
       Spool spool,
+      DeliveryStatusReader deliveryStatuses,
       IdempotencyStore idempotencyStore,
       DeadLetterLookup deadLetterLookup,
       AdmissionController admission,
@@ -115,7 +118,8 @@ public final class IngestService {
     this.metrics = metrics;
     this.idempotencyStore = idempotencyStore;
     this.admission = admission;
-    this.storedAcks = new StoredAckTracker(spool, deadLetterLookup, scheduler, storedAckTimeout);
+    this.storedAcks =
+        new StoredAckTracker(deliveryStatuses, deadLetterLookup, scheduler, storedAckTimeout);
     this.batcher = new RequestBatcher(spool, new LogIdGenerator(clock), scheduler, batchLimits);
   }
 
@@ -284,7 +288,7 @@ public final class IngestService {
       case ClaimResult.Granted(var claim) -> {
         var batch = batcher.merge(List.of(pending));
         yield idempotencyStore
-            .append(batch, claim)
+            .append(batch, claim, AppendMode.SYNC)
             .exceptionally(e -> new AppendResult.Unavailable(Duration.ZERO, e.toString()))
             .thenCompose(appendResult -> releaseClaimOnFailure(claim, appendResult))
             .thenCompose(

@@ -1,9 +1,9 @@
 package dev.sluice.core.ingest;
 
 import dev.sluice.core.domain.LogId;
+import dev.sluice.core.port.DeliveryStatusReader;
+import dev.sluice.core.port.DeliveryStatusReader.DeliveryStatus;
 import dev.sluice.core.port.Scheduler;
-import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Spool.DeliveryStatus;
 import dev.sluice.core.port.Spool.Receipt;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -36,7 +36,7 @@ final class StoredAckTracker {
    */
   private static final int MAX_PENDING = 50_000;
 
-  private final Spool spool;
+  private final DeliveryStatusReader deliveryStatuses;
   private final DeadLetterLookup deadLetterLookup;
   private final Scheduler scheduler;
   private final Duration timeout;
@@ -57,8 +57,11 @@ final class StoredAckTracker {
   }
 
   StoredAckTracker(
-      Spool spool, DeadLetterLookup deadLetterLookup, Scheduler scheduler, Duration timeout) {
-    this.spool = spool;
+      DeliveryStatusReader deliveryStatuses,
+      DeadLetterLookup deadLetterLookup,
+      Scheduler scheduler,
+      Duration timeout) {
+    this.deliveryStatuses = deliveryStatuses;
     this.deadLetterLookup = deadLetterLookup;
     this.scheduler = scheduler;
     this.timeout = timeout;
@@ -121,7 +124,7 @@ final class StoredAckTracker {
   private void pollStatus(PendingAck ack) {
     CompletionStage<DeliveryStatus> status;
     try {
-      status = spool.statusOf(ack.receipt());
+      status = deliveryStatuses.statusOf(ack.receipt());
     } catch (RuntimeException e) {
       status = CompletableFuture.completedStage(new DeliveryStatus.Unknown(e.toString()));
     }

@@ -1,10 +1,10 @@
 package dev.sluice.core.ledger;
 
+import dev.sluice.core.port.DailyCounts;
+import dev.sluice.core.port.DailyCounts.RecordCounts;
 import dev.sluice.core.port.DeadLetterStore;
 import dev.sluice.core.port.DeadLetterStore.DeadLetterCounts;
 import dev.sluice.core.port.LogStore;
-import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Spool.RecordCounts;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.time.LocalDate;
@@ -49,10 +49,10 @@ import org.jspecify.annotations.Nullable;
  * between two queries, so an imbalance counts only as far as a second comparison confirms it.
  *
  * <p>A spool that was upgraded or replaced has no counts for earlier days. The ledger omits the
- * days before {@link Spool#countsCompleteSince}. It also omits that day itself when the store has
- * logs of an earlier day: the spool is then newer than the logs, and may have started to count in
- * the middle of the day. The same applies when that day is the first of the window, since earlier
- * days are then not queried.
+ * days before {@link DailyCounts#countsCompleteSince}. It also omits that day itself when the store
+ * has logs of an earlier day: the spool is then newer than the logs, and may have started to count
+ * in the middle of the day. The same applies when that day is the first of the window, since
+ * earlier days are then not queried.
  *
  * <p>Thread-safe; {@link #count} blocks.
  */
@@ -60,7 +60,7 @@ public final class Ledger {
   /** A margin for clock differences and for a query that starts before midnight and ends after. */
   private static final Duration MARGIN = Duration.ofHours(1);
 
-  private final Spool spool;
+  private final DailyCounts spool;
   private final LogStore store;
   private final DeadLetterStore deadLetterStore;
   private final InstantSource clock;
@@ -73,7 +73,7 @@ public final class Ledger {
    *     be deleted are omitted.
    */
   public Ledger(
-      Spool spool,
+      DailyCounts spool,
       LogStore store,
       DeadLetterStore deadLetterStore,
       InstantSource clock,

@@ -58,11 +58,6 @@ public interface IdempotencyStore {
   /** Appends a batch like {@link Spool#append}, and stores the key in the same atomic step. */
   CompletionStage<AppendResult> append(LogBatch batch, Claim claim, AppendMode mode);
 
-  /** Appends a batch under a claim in mode {@link AppendMode#SYNC}. */
-  default CompletionStage<AppendResult> append(LogBatch batch, Claim claim) {
-    return append(batch, claim, AppendMode.SYNC);
-  }
-
   /** Releases the claim of a failed request, so that its key is unused again. */
   CompletionStage<Void> release(Claim claim);
 

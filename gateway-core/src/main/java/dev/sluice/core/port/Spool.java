@@ -2,15 +2,13 @@ package dev.sluice.core.port;
 
 import dev.sluice.core.domain.LogBatch;
 import java.time.Duration;
-import java.time.LocalDate;
-import java.util.Optional;
-import java.util.SortedMap;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The durable buffer between ingest and delivery. It accepts batches; a {@link SpoolConsumer} reads
- * them and delivers them to the {@link LogStore}.
+ * them for delivery. Further capabilities of a spool are ports of their own: {@link
+ * IdempotencyStore}, {@link DeliveryStatusReader}, {@link DailyCounts}, {@link Backlog}.
  *
  * <p>Thread-safe.
  */
@@ -25,54 +23,11 @@ public interface Spool {
    */
   CompletionStage<AppendResult> append(LogBatch batch, AppendMode mode);
 
-  /** Appends one batch in mode {@link AppendMode#SYNC}. */
-  default CompletionStage<AppendResult> append(LogBatch batch) {
-    return append(batch, AppendMode.SYNC);
-  }
-
-  /**
-   * Queries once whether an appended entry is delivered. Does not block the calling thread.
-   *
-   * @param receipt the receipt of the entry
-   */
-  CompletionStage<DeliveryStatus> statusOf(Receipt receipt);
-
   /**
    * Queries the current status of the spool; completes within about a second. An unreachable spool
    * is a status, so the stage never fails. Does not block the calling thread.
    */
-  CompletionStage<SpoolStatus> spoolStatus();
-
-  /**
-   * Returns the record counts of the spool by receive day (UTC), for each day since {@code from}
-   * that has any. The ledger compares them with the counts of the store. Blocks.
-   *
-   * @throws RuntimeException when the spool is unreachable
-   */
-  SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from);
-
-  /**
-   * Returns the first day since whose beginning the spool counts every accepted record by day, as
-   * far as the spool knows; a future day when only a part of today is counted. It is later than the
-   * day of the first logs when an older release did not count by day, or when the spool was
-   * replaced. Blocks.
-   *
-   * @throws RuntimeException when the spool is unreachable
-   */
-  default LocalDate countsCompleteSince() {
-    return LocalDate.EPOCH;
-  }
-
-  /** Returns the record counts of all days together. Blocks. */
-  default RecordCounts recordCounts() {
-    return recordCounts(LocalDate.EPOCH).values().stream()
-        .reduce(RecordCounts.NONE, RecordCounts::plus);
-  }
-
-  /** Returns the reason that no durable append is possible now; empty when one is. Blocks. */
-  default Optional<String> unavailableReason() {
-    return Optional.ofNullable(spoolStatus().toCompletableFuture().join().unavailableReason());
-  }
+  CompletionStage<SpoolStatus> status();
 
   /** The mode of an append. */
   enum AppendMode {
@@ -125,21 +80,6 @@ public interface Spool {
    */
   record Receipt(int shard, String entryId) {}
 
-  /** The delivery status of appended records. */
-  sealed interface DeliveryStatus {
-    /** The records are still in the spool. */
-    record Pending() implements DeliveryStatus {}
-
-    /**
-     * The delivery of the records is acknowledged: each record is stored or is in the {@link
-     * DeadLetterStore}.
-     */
-    record Delivered() implements DeliveryStatus {}
-
-    /** The spool cannot determine the status. */
-    record Unknown(String reason) implements DeliveryStatus {}
-  }
-
   /**
    * The status of the spool.
    *
@@ -159,26 +99,6 @@ public interface Spool {
     /** Returns the reason that no durable append is possible; null when one is. */
     public @Nullable String unavailableReason() {
       return outageReason != null ? outageReason : notDurableReason;
-    }
-  }
-
-  /**
-   * The log record counts of one day. They survive restarts, and each is counted where its records
-   * are.
-   *
-   * @param accepted accepted records, counted in the atomic step that appends them; a {@linkplain
-   *     dev.sluice.core.domain.ReplayId replay} is not accepted a second time
-   * @param inFlight records not yet delivered, counted from the entries in the spool; a dead letter
-   *     that an earlier release left in the spool is in flight to the dead letter store
-   * @param quarantined records of entries that are damaged in the spool and set aside for an
-   *     operator, counted in the step that sets them aside
-   */
-  record RecordCounts(long accepted, long inFlight, long quarantined) {
-    public static final RecordCounts NONE = new RecordCounts(0, 0, 0);
-
-    public RecordCounts plus(RecordCounts other) {
-      return new RecordCounts(
-          accepted + other.accepted, inFlight + other.inFlight, quarantined + other.quarantined);
     }
   }
 }

@@ -30,11 +30,6 @@ public interface SpoolConsumer extends AutoCloseable {
    */
   Optional<Delivery> poll(Duration timeout, Duration minLinger) throws InterruptedException;
 
-  /** Waits up to {@code timeout} for a delivery, with the configured linger. */
-  default Optional<Delivery> poll(Duration timeout) throws InterruptedException {
-    return poll(timeout, Duration.ZERO);
-  }
-
   /**
    * Acknowledges a delivery whose records are all stored or in the {@link DeadLetterStore}. The
    * delivery is not returned again. An acknowledgement of a delivery that another consumer has
@@ -61,12 +56,6 @@ public interface SpoolConsumer extends AutoCloseable {
    * batch stays in the spool, is counted there, and is not part of any later delivery.
    */
   void skip(UUID appendId, String reason);
-
-  /**
-   * Returns the number of entries that this release cannot read or that are set aside; they stay in
-   * the spool.
-   */
-  int skippedEntries();
 
   @Override
   void close();

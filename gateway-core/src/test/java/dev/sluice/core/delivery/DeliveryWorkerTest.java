@@ -681,11 +681,6 @@ class DeliveryWorkerTest {
     }
 
     @Override
-    public int skippedEntries() {
-      return 0;
-    }
-
-    @Override
     public void close() {
       recordEvent("closed");
     }

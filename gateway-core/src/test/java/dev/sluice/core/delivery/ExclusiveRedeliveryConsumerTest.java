@@ -92,8 +92,8 @@ class ExclusiveRedeliveryConsumerTest {
   void poll_redelivered_waitsUntilNoOtherIsInFlight() throws Exception {
     var one = new ExclusiveRedeliveryConsumer(delivering(false), locks);
     var other = new ExclusiveRedeliveryConsumer(delivering(true), locks);
-    var delivery = one.poll(Duration.ZERO).orElseThrow();
-    var exclusivePoll = new FutureTask<>(() -> other.poll(Duration.ZERO));
+    var delivery = one.poll(Duration.ZERO, Duration.ZERO).orElseThrow();
+    var exclusivePoll = new FutureTask<>(() -> other.poll(Duration.ZERO, Duration.ZERO));
     awaitWaiting(start(exclusivePoll));
 
     one.ack(delivery);
@@ -105,8 +105,8 @@ class ExclusiveRedeliveryConsumerTest {
   void poll_redeliveredInFlight_waitsUntilItIsReleased() throws Exception {
     var one = new ExclusiveRedeliveryConsumer(delivering(true), locks);
     var other = new ExclusiveRedeliveryConsumer(delivering(false), locks);
-    assertThat(one.poll(Duration.ZERO)).isPresent();
-    var waiting = new FutureTask<>(() -> other.poll(Duration.ZERO));
+    assertThat(one.poll(Duration.ZERO, Duration.ZERO)).isPresent();
+    var waiting = new FutureTask<>(() -> other.poll(Duration.ZERO, Duration.ZERO));
     awaitWaiting(start(waiting));
 
     one.close();
@@ -121,8 +121,11 @@ class ExclusiveRedeliveryConsumerTest {
     var one = delivering(redelivered);
     one.leaseHeld = false;
 
-    assertThat(new ExclusiveRedeliveryConsumer(one, locks).poll(Duration.ZERO)).isEmpty();
-    assertThat(new ExclusiveRedeliveryConsumer(delivering(true), locks).poll(Duration.ZERO))
+    assertThat(new ExclusiveRedeliveryConsumer(one, locks).poll(Duration.ZERO, Duration.ZERO))
+        .isEmpty();
+    assertThat(
+            new ExclusiveRedeliveryConsumer(delivering(true), locks)
+                .poll(Duration.ZERO, Duration.ZERO))
         .isPresent();
   }
 
@@ -131,20 +134,26 @@ class ExclusiveRedeliveryConsumerTest {
     var one = delivering(true);
     one.acks = false;
     var consumer = new ExclusiveRedeliveryConsumer(one, locks);
-    var delivery = consumer.poll(Duration.ZERO).orElseThrow();
+    var delivery = consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow();
 
     assertThatThrownBy(() -> consumer.ack(delivery)).isInstanceOf(IllegalStateException.class);
 
-    assertThat(new ExclusiveRedeliveryConsumer(delivering(true), locks).poll(Duration.ZERO))
+    assertThat(
+            new ExclusiveRedeliveryConsumer(delivering(true), locks)
+                .poll(Duration.ZERO, Duration.ZERO))
         .isPresent();
   }
 
   /** Several workers store new deliveries concurrently. */
   @Test
   void poll_noneRedelivered_areInFlightConcurrently() throws Exception {
-    assertThat(new ExclusiveRedeliveryConsumer(delivering(false), locks).poll(Duration.ZERO))
+    assertThat(
+            new ExclusiveRedeliveryConsumer(delivering(false), locks)
+                .poll(Duration.ZERO, Duration.ZERO))
         .isPresent();
-    assertThat(new ExclusiveRedeliveryConsumer(delivering(false), locks).poll(Duration.ZERO))
+    assertThat(
+            new ExclusiveRedeliveryConsumer(delivering(false), locks)
+                .poll(Duration.ZERO, Duration.ZERO))
         .isPresent();
   }
 
@@ -167,7 +176,8 @@ class ExclusiveRedeliveryConsumerTest {
 
   private Optional<SpoolConsumer.Delivery> pollFrom(ScriptedConsumer scriptedConsumer)
       throws InterruptedException {
-    return new ExclusiveRedeliveryConsumer(scriptedConsumer, locks).poll(Duration.ZERO);
+    return new ExclusiveRedeliveryConsumer(scriptedConsumer, locks)
+        .poll(Duration.ZERO, Duration.ZERO);
   }
 
   /** A consumer whose poll waits for {@link #released} and then returns its delivery, if any. */
@@ -206,11 +216,6 @@ class ExclusiveRedeliveryConsumerTest {
 
     @Override
     public void skip(UUID appendId, String reason) {}
-
-    @Override
-    public int skippedEntries() {
-      return 0;
-    }
 
     @Override
     public void close() {}

@@ -64,7 +64,7 @@ final class FakeIdempotencyStore implements IdempotencyStore {
       return CompletableFuture.completedStage(new AppendResult.ClaimLost());
     }
     return spool
-        .append(batch)
+        .append(batch, AppendMode.SYNC)
         .thenApply(
             appendResult -> {
               if (appendResult instanceof AppendResult.Accepted) {

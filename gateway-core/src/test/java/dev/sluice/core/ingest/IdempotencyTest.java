@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestFixtures.Submission;
 import dev.sluice.core.ingest.IngestService.BatchLimits;
+import dev.sluice.core.port.DeliveryStatusReader.DeliveryStatus;
 import dev.sluice.core.port.Spool.AppendResult;
-import dev.sluice.core.port.Spool.DeliveryStatus;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -20,6 +20,7 @@ class IdempotencyTest {
   private final CountingMetrics meter = new CountingMetrics();
   private final IngestService ingest =
       new IngestService(
+          spool,
           spool,
           keys,
           (_, _) -> CompletableFuture.completedStage(List.of()),

@@ -4,6 +4,8 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.Rejection;
+import dev.sluice.core.port.DeliveryStatusReader;
+import dev.sluice.core.port.DeliveryStatusReader.DeliveryStatus;
 import dev.sluice.core.port.IngestMetrics;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool;
@@ -67,6 +69,9 @@ final class IngestFixtures {
       IngestMetrics meter) {
     return new IngestService(
         spool,
+        spool instanceof DeliveryStatusReader reader
+            ? reader
+            : _ -> CompletableFuture.completedStage(new DeliveryStatus.Pending()),
         new FakeIdempotencyStore(spool),
         deadLetterLookup,
         new AdmissionController(spool, new MemoryBudget(1 << 20), 0, clock, scheduler, () -> 0),

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestService.BatchLimits;
-import dev.sluice.core.port.Spool.DeliveryStatus;
+import dev.sluice.core.port.DeliveryStatusReader.DeliveryStatus;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Queue;

@@ -10,14 +10,11 @@ import dev.sluice.core.ingest.IngestService.BatchLimits;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.AppendResult;
 import java.time.Duration;
-import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -533,18 +530,8 @@ class RequestBatcherTest {
     }
 
     @Override
-    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
-      return CompletableFuture.completedFuture(new DeliveryStatus.Pending());
-    }
-
-    @Override
-    public CompletionStage<SpoolStatus> spoolStatus() {
+    public CompletionStage<SpoolStatus> status() {
       return CompletableFuture.completedFuture(new SpoolStatus(null, null, 0, 0));
-    }
-
-    @Override
-    public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
-      return new TreeMap<>();
     }
   }
 
@@ -574,18 +561,8 @@ class RequestBatcherTest {
     }
 
     @Override
-    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
-      return CompletableFuture.completedFuture(new DeliveryStatus.Pending());
-    }
-
-    @Override
-    public CompletionStage<SpoolStatus> spoolStatus() {
+    public CompletionStage<SpoolStatus> status() {
       return CompletableFuture.completedFuture(new SpoolStatus(null, null, 0, 0));
-    }
-
-    @Override
-    public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
-      return new TreeMap<>();
     }
   }
 

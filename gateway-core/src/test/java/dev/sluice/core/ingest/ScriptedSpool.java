@@ -1,17 +1,15 @@
 package dev.sluice.core.ingest;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.DeliveryStatusReader;
 import dev.sluice.core.port.Spool;
-import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /** A spool that records all appends; the test completes each with a result. */
-final class ScriptedSpool implements Spool {
+final class ScriptedSpool implements Spool, DeliveryStatusReader {
   private final List<LogBatch> batches = new ArrayList<>();
   private final List<AppendMode> modes = new ArrayList<>();
   private final List<CompletableFuture<AppendResult>> appendFutures = new ArrayList<>();
@@ -75,12 +73,12 @@ final class ScriptedSpool implements Spool {
     return List.copyOf(statusPolls);
   }
 
-  /** Sets the result of all following calls of {@link #spoolStatus}. */
+  /** Sets the result of all following calls of {@link #status}. */
   void setSpoolStatus(SpoolStatus now) {
     spoolStatus = CompletableFuture.completedFuture(now);
   }
 
-  /** Sets the future that all following calls of {@link #spoolStatus} return. */
+  /** Sets the future that all following calls of {@link #status} return. */
   void setSpoolStatus(CompletableFuture<SpoolStatus> now) {
     spoolStatus = now;
   }
@@ -92,17 +90,12 @@ final class ScriptedSpool implements Spool {
   }
 
   @Override
-  public CompletionStage<SpoolStatus> spoolStatus() {
+  public CompletionStage<SpoolStatus> status() {
     spoolStatusPolls++;
     return spoolStatus;
   }
 
   int spoolStatusPolls() {
     return spoolStatusPolls;
-  }
-
-  @Override
-  public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
-    return new TreeMap<>();
   }
 }

@@ -2,11 +2,11 @@ package dev.sluice.core.ledger;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.RecordIds;
+import dev.sluice.core.port.DailyCounts;
+import dev.sluice.core.port.DailyCounts.RecordCounts;
 import dev.sluice.core.port.DeadLetterStore.DeadLetterCounts;
 import dev.sluice.core.port.LogStore;
-import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.UnusedDeadLetterStore;
 import java.time.Duration;
 import java.time.Instant;
@@ -15,7 +15,6 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -54,11 +53,11 @@ class LedgerTest {
     assertThat(ledgerReport.total())
         .isEqualTo(
             new Ledger.LedgerBalance(
-                new Spool.RecordCounts(150, 20, 0), new DeadLetterCounts(2, 1, 2), 125L, 0L));
+                new RecordCounts(150, 20, 0), new DeadLetterCounts(2, 1, 2), 125L, 0L));
     assertThat(ledgerReport.days().get(YESTERDAY))
         .isEqualTo(
             new Ledger.LedgerBalance(
-                new Spool.RecordCounts(100, 0, 0), new DeadLetterCounts(2, 1, 2), 95L, 0L));
+                new RecordCounts(100, 0, 0), new DeadLetterCounts(2, 1, 2), 95L, 0L));
     assertThat(ledgerReport.from()).isEqualTo(TODAY.minusDays(6));
   }
 
@@ -80,8 +79,7 @@ class LedgerTest {
     assertThat(ledgerReport.days())
         .extractingByKey(TODAY)
         .isEqualTo(
-            new Ledger.LedgerBalance(
-                new Spool.RecordCounts(50, 0, 0), DeadLetterCounts.NONE, 51L, -1L));
+            new Ledger.LedgerBalance(new RecordCounts(50, 0, 0), DeadLetterCounts.NONE, 51L, -1L));
     assertThat(ledgerReport.total().imbalance()).isEqualTo(1);
   }
 
@@ -101,8 +99,7 @@ class LedgerTest {
 
     assertThat(ledger.count().days())
         .extractingByKey(YESTERDAY)
-        .isEqualTo(
-            new Ledger.LedgerBalance(Spool.RecordCounts.NONE, DeadLetterCounts.NONE, 4L, -4L));
+        .isEqualTo(new Ledger.LedgerBalance(RecordCounts.NONE, DeadLetterCounts.NONE, 4L, -4L));
   }
 
   /** The records of a delivery are in the store for some time before its acknowledgement. */
@@ -149,7 +146,7 @@ class LedgerTest {
     var ledgerReport = ledger.count();
 
     assertThat(ledgerReport.unavailable()).containsEntry("store", "store unavailable");
-    assertThat(ledgerReport.total().spool()).isEqualTo(new Spool.RecordCounts(50, 20, 0));
+    assertThat(ledgerReport.total().spool()).isEqualTo(new RecordCounts(50, 20, 0));
     assertThat(ledgerReport.total().stored()).isNull();
     assertThat(ledgerReport.total().imbalance()).isNull();
   }
@@ -181,8 +178,7 @@ class LedgerTest {
     assertThat(ledgerReport.days()).containsOnlyKeys(TODAY);
     assertThat(ledgerReport.total())
         .isEqualTo(
-            new Ledger.LedgerBalance(
-                new Spool.RecordCounts(50, 0, 0), DeadLetterCounts.NONE, 49L, 1L));
+            new Ledger.LedgerBalance(new RecordCounts(50, 0, 0), DeadLetterCounts.NONE, 49L, 1L));
   }
 
   @Test
@@ -195,7 +191,7 @@ class LedgerTest {
         .extractingByKey(YESTERDAY)
         .isEqualTo(
             new Ledger.LedgerBalance(
-                new Spool.RecordCounts(100, 0, 0), DeadLetterCounts.NONE, 101L, -1L));
+                new RecordCounts(100, 0, 0), DeadLetterCounts.NONE, 101L, -1L));
   }
 
   /** Rows that are older than the spool may be before the window, which is not queried. */
@@ -319,7 +315,7 @@ class LedgerTest {
   }
 
   /** A spool and a store with the counts that the test sets. */
-  private static final class FakeSpoolAndStore implements Spool, LogStore {
+  private static final class FakeSpoolAndStore implements DailyCounts, LogStore {
     private final TreeMap<LocalDate, RecordCounts> counts = new TreeMap<>();
     private final TreeMap<LocalDate, Long> stored = new TreeMap<>();
     private final FakeDeadLetterCounts deadLetters = new FakeDeadLetterCounts();
@@ -370,21 +366,6 @@ class LedgerTest {
         throw new IllegalStateException("store unavailable");
       }
       return new TreeMap<>(stored.tailMap(from));
-    }
-
-    @Override
-    public CompletionStage<AppendResult> append(LogBatch batch, AppendMode appendMode) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public CompletionStage<SpoolStatus> spoolStatus() {
-      throw new UnsupportedOperationException();
     }
 
     @Override

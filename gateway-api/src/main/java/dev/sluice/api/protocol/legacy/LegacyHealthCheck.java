@@ -80,7 +80,9 @@ final class LegacyHealthCheck {
 
   private HealthCheckResponse runCheck() {
     long started = System.nanoTime();
-    var spoolError = spool.unavailableReason().map(reason -> "logs cannot be accepted: " + reason);
+    var spoolError =
+        Optional.ofNullable(spool.status().toCompletableFuture().join().unavailableReason())
+            .map(reason -> "logs cannot be accepted: " + reason);
     long spoolChecked = System.nanoTime();
     var storeError = storeUnavailable.get().map(reason -> "logs cannot be read: " + reason);
     long storeChecked = System.nanoTime();

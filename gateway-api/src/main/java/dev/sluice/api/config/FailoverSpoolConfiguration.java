@@ -1,0 +1,89 @@
+package dev.sluice.api.config;
+
+import dev.sluice.api.config.SluiceProperties.Role;
+import dev.sluice.core.failover.FailoverSpool;
+import dev.sluice.core.failover.FailoverSpool.FailoverSettings;
+import dev.sluice.core.failover.FailoverSpool.SpoolTarget;
+import dev.sluice.core.port.Scheduler;
+import dev.sluice.core.port.TimeoutScheduler;
+import dev.sluice.redis.RedisSpool;
+import dev.sluice.wal.WalSpool;
+import java.time.InstantSource;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
+
+/** The wiring of Redis as the primary spool and the write-ahead log as its fallback. */
+@Configuration(proxyBeanMethods = false)
+@ConditionalOnProperty(name = "sluice.spool", havingValue = "redis-then-wal", matchIfMissing = true)
+class FailoverSpoolConfiguration {
+
+  @Bean
+  WalSpool walSpool(SpoolSettings settings, WalProperties wal, InstantSource clock) {
+    return WalSpoolConfiguration.open(settings.wal(wal), clock);
+  }
+
+  @Bean
+  RedisSpool redisSpool(
+      SpoolSettings settings, EngineUrls engines, RedisProperties redis, InstantSource clock) {
+    return new RedisSpool(settings.redis(engines.requireRedis(), redis), clock);
+  }
+
+  @Bean(initMethod = "start")
+  @Primary
+  FailoverSpool failoverSpool(
+      WalSpool wal,
+      RedisSpool redis,
+      SpoolSettings settings,
+      FailoverProperties failover,
+      Scheduler scheduler,
+      TimeoutScheduler timeoutScheduler,
+      InstantSource clock) {
+    return failover(wal, redis, settings.failover(failover), scheduler, timeoutScheduler, clock);
+  }
+
+  static FailoverSpool failover(
+      WalSpool wal,
+      RedisSpool redis,
+      FailoverSettings settings,
+      Scheduler scheduler,
+      TimeoutScheduler timeoutScheduler,
+      InstantSource clock) {
+    return new FailoverSpool(
+        SpoolTarget.of("Redis", redis),
+        redis,
+        SpoolTarget.of("the write-ahead log", wal),
+        settings,
+        scheduler,
+        timeoutScheduler,
+        clock);
+  }
+
+  @Bean
+  SpoolDelivery spoolDelivery(
+      FailoverSpool failover,
+      RedisSpool redis,
+      WalSpool wal,
+      RedisProperties properties,
+      DeliveryProperties delivery,
+      SluiceProperties sluice) {
+    int workers = sluice.roles().contains(Role.DELIVER) ? delivery.workers() : 0;
+    return delivery(failover, redis, wal, properties.shards(), workers);
+  }
+
+  /**
+   * The delivery of both. Each process delivers its fallback, whatever its roles, and while Redis
+   * is unavailable it can deliver nothing else.
+   */
+  static SpoolDelivery delivery(
+      FailoverSpool failover, RedisSpool redis, WalSpool wal, int shards, int workers) {
+    return new SpoolDelivery(
+        () -> {
+          var consumers = RedisSpoolConfiguration.consumers(redis, shards, workers);
+          consumers.add(WalSpoolConfiguration.consumer(wal, failover.duplicateCheck()));
+          return consumers;
+        },
+        () -> failover.failoverStatus().primaryAvailable() ? failover.depth() : wal.depth());
+  }
+}

@@ -1,0 +1,65 @@
+package dev.sluice.api.config;
+
+import dev.sluice.api.config.SluiceProperties.Role;
+import dev.sluice.api.config.SpoolDelivery.WorkerConsumer;
+import dev.sluice.core.port.DuplicateCheck;
+import dev.sluice.wal.WalSpool;
+import dev.sluice.wal.WalSpool.WalSpoolSettings;
+import java.io.IOException;
+import java.time.InstantSource;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/** The wiring of the write-ahead log as the only spool. */
+@Configuration(proxyBeanMethods = false)
+@ConditionalOnProperty(name = "sluice.spool", havingValue = "wal")
+class WalSpoolConfiguration {
+
+  /**
+   * @throws IllegalArgumentException when {@code sluice.roles} has no deliver, because no other
+   *     process can deliver the logs
+   */
+  WalSpoolConfiguration(SluiceProperties sluice) {
+    if (!sluice.roles().contains(Role.DELIVER)) {
+      throw new IllegalArgumentException(
+          "sluice.spool is wal, which only this process can deliver: sluice.roles must contain"
+              + " deliver");
+    }
+  }
+
+  @Bean
+  WalSpool walSpool(SpoolSettings settings, WalProperties wal, InstantSource clock) {
+    return open(settings.wal(wal), clock);
+  }
+
+  @Bean
+  SpoolDelivery spoolDelivery(WalSpool spool) {
+    return new SpoolDelivery(() -> List.of(consumer(spool, null)), spool);
+  }
+
+  /**
+   * Opens the write-ahead log.
+   *
+   * @throws WalUnavailableException when its directory cannot be used
+   */
+  static WalSpool open(WalSpoolSettings settings, InstantSource clock) {
+    try {
+      return WalSpool.open(settings, clock);
+    } catch (IOException e) {
+      throw new WalUnavailableException(e);
+    }
+  }
+
+  /**
+   * Creates the consumer of the only worker of the write-ahead log. As a fallback it stores mostly
+   * while those of the primary are idle, at a pace of its own.
+   *
+   * @param duplicateCheck the check of the primary; null when there is none
+   */
+  static WorkerConsumer consumer(WalSpool spool, @Nullable DuplicateCheck duplicateCheck) {
+    return new WorkerConsumer("wal", spool.newConsumer(duplicateCheck), spool::skippedEntries, 1);
+  }
+}
