@@ -186,10 +186,9 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     this.consumer = (worker == 0 ? instance : instance + '{' + worker + '}').getBytes(UTF_8);
   }
 
-  /** {@inheritDoc} Counts the entries that this consumer has read so far. */
   /**
-   * Returns the number of entries that this release cannot decode or that are set aside; they stay
-   * pending.
+   * Returns the number of entries, of those read so far, that this release cannot decode or that
+   * are set aside; they stay pending.
    */
   public int skippedEntries() {
     return skippedCount;

@@ -2,7 +2,6 @@ package dev.sluice.api.config;
 
 import dev.sluice.api.config.SluiceProperties.Role;
 import dev.sluice.core.failover.FailoverSpool;
-import dev.sluice.core.failover.FailoverSpool.FailoverSettings;
 import dev.sluice.core.failover.FailoverSpool.SpoolTarget;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.TimeoutScheduler;
@@ -40,26 +39,20 @@ class FailoverSpoolConfiguration {
       Scheduler scheduler,
       TimeoutScheduler timeoutScheduler,
       InstantSource clock) {
-    return failover(wal, redis, settings.failover(failover), scheduler, timeoutScheduler, clock);
-  }
-
-  static FailoverSpool failover(
-      WalSpool wal,
-      RedisSpool redis,
-      FailoverSettings settings,
-      Scheduler scheduler,
-      TimeoutScheduler timeoutScheduler,
-      InstantSource clock) {
     return new FailoverSpool(
         SpoolTarget.of("Redis", redis),
         redis,
         SpoolTarget.of("the write-ahead log", wal),
-        settings,
+        settings.failover(failover),
         scheduler,
         timeoutScheduler,
         clock);
   }
 
+  /**
+   * The delivery of both. Each process delivers its fallback, whatever its roles, and while Redis
+   * is unavailable it can deliver nothing else.
+   */
   @Bean
   SpoolDelivery spoolDelivery(
       FailoverSpool failover,
@@ -69,18 +62,9 @@ class FailoverSpoolConfiguration {
       DeliveryProperties delivery,
       SluiceProperties sluice) {
     int workers = sluice.roles().contains(Role.DELIVER) ? delivery.workers() : 0;
-    return delivery(failover, redis, wal, properties.shards(), workers);
-  }
-
-  /**
-   * The delivery of both. Each process delivers its fallback, whatever its roles, and while Redis
-   * is unavailable it can deliver nothing else.
-   */
-  static SpoolDelivery delivery(
-      FailoverSpool failover, RedisSpool redis, WalSpool wal, int shards, int workers) {
     return new SpoolDelivery(
         () -> {
-          var consumers = RedisSpoolConfiguration.consumers(redis, shards, workers);
+          var consumers = RedisSpoolConfiguration.consumers(redis, properties.shards(), workers);
           consumers.add(WalSpoolConfiguration.consumer(wal, failover.duplicateCheck()));
           return consumers;
         },

@@ -6,6 +6,7 @@ import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Condition;
 import org.springframework.context.annotation.ConditionContext;
+import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
 /** A condition that {@code sluice.roles} contains a role. The default is both roles. */
@@ -18,7 +19,11 @@ abstract class RoleCondition implements Condition {
 
   @Override
   public boolean matches(ConditionContext context, AnnotatedTypeMetadata metadata) {
-    return Binder.get(context.getEnvironment())
+    return hasRole(context.getEnvironment(), role);
+  }
+
+  static boolean hasRole(Environment environment, Role role) {
+    return Binder.get(environment)
         .bind("sluice.roles", Bindable.setOf(Role.class))
         .orElse(Set.of(Role.values()))
         .contains(role);

@@ -9,25 +9,29 @@ import java.io.IOException;
 import java.time.InstantSource;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 
 /** The wiring of the write-ahead log as the only spool. */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnProperty(name = "sluice.spool", havingValue = "wal")
 class WalSpoolConfiguration {
 
-  /**
-   * @throws IllegalArgumentException when {@code sluice.roles} has no deliver, because no other
-   *     process can deliver the logs
-   */
-  WalSpoolConfiguration(SluiceProperties sluice) {
-    if (!sluice.roles().contains(Role.DELIVER)) {
-      throw new IllegalArgumentException(
-          "sluice.spool is wal, which only this process can deliver: sluice.roles must contain"
-              + " deliver");
-    }
+  /** Fails the start without the role deliver, because no other process can deliver the logs. */
+  @Bean
+  static BeanFactoryPostProcessor deliverRoleCheck(Environment environment) {
+    return _ -> {
+      if (!RoleCondition.hasRole(environment, Role.DELIVER)) {
+        throw new InvalidConfigurationPropertyValueException(
+            "sluice.spool",
+            "wal",
+            "Only this process can deliver it: sluice.roles must contain deliver");
+      }
+    };
   }
 
   @Bean

@@ -14,7 +14,6 @@ import dev.sluice.redis.RedisSpool;
 import dev.sluice.testkit.LogBatches;
 import dev.sluice.wal.WalSpool;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
@@ -30,56 +29,48 @@ import org.springframework.boot.health.contributor.Status;
 
 @Timeout(60)
 class FailoverSpoolConfigurationTest {
-  private static final DeliveryLimits LIMITS =
-      new DeliveryLimits(1_000, 1 << 20, Duration.ofMillis(50));
-
-  /** A port without a listener. */
-  private static final String NO_REDIS = "redis://127.0.0.1:1";
+  private static final InstantSource CLOCK = InstantSource.system();
 
   @TempDir Path folder;
-
+  private final FailoverSpoolConfiguration configuration = new FailoverSpoolConfiguration();
   private WalSpool wal;
   private RedisSpool redis;
   private FailoverSpool failover;
 
   @BeforeEach
   void open() {
-    var properties =
-        new Binder(new MapConfigurationPropertySource(Map.of("sluice.wal.min-free-disk", "1MB")))
-            .bindOrCreate("sluice.wal", Bindable.of(WalProperties.class));
-    wal =
-        WalSpoolConfiguration.open(
-            new WalSpool.WalSpoolSettings(
-                folder,
-                "one",
-                properties.writeSettings(),
-                properties.segmentSettings(),
-                LIMITS,
-                10,
-                Duration.ofMinutes(1)),
-            InstantSource.system());
+    var settings =
+        new SpoolSettings(
+            "one", bind("sluice.ingest", IngestProperties.class), DeliveryLimits.DEFAULT);
+    wal = configuration.walSpool(settings, bind("sluice.wal", WalProperties.class), CLOCK);
+    var noEngines = new EngineUrls("redis://127.0.0.1:1", "http://127.0.0.1:1");
     redis =
-        new RedisSpool(
-            new RedisSpool.RedisSpoolSettings(
-                NO_REDIS,
-                1,
-                "sluice",
-                "sluice",
-                "one",
-                LIMITS,
-                Duration.ofMinutes(1),
-                Duration.ofSeconds(1),
-                RedisSpool.AppendSettings.DEFAULT),
-            InstantSource.system());
+        configuration.redisSpool(
+            settings, noEngines, bind("sluice.redis", RedisProperties.class), CLOCK);
     failover =
-        FailoverSpoolConfiguration.failover(
+        configuration.failoverSpool(
             wal,
             redis,
-            new FailoverSpool.FailoverSettings(
-                Duration.ofSeconds(10), Duration.ofHours(1), 10, Duration.ofDays(1)),
+            settings,
+            bind("sluice.failover", FailoverProperties.class),
             (_, _) -> {}, // no timer runs
             (_, _) -> () -> {},
-            InstantSource.system());
+            CLOCK);
+  }
+
+  private <T> T bind(String prefix, Class<T> type, String... roles) {
+    var properties =
+        Map.of(
+            "sluice.wal.dir",
+            folder.toString(),
+            "sluice.wal.min-free-disk",
+            "1MB",
+            "sluice.delivery.workers",
+            "2",
+            "sluice.roles",
+            String.join(",", roles));
+    return new Binder(new MapConfigurationPropertySource(properties))
+        .bindOrCreate(prefix, Bindable.of(type));
   }
 
   @AfterEach
@@ -95,7 +86,7 @@ class FailoverSpoolConfigurationTest {
     var appendResult =
         failover.append(LogBatches.of(3), AppendMode.SYNC).toCompletableFuture().join();
     assertThat(appendResult).isInstanceOf(AppendResult.Accepted.class);
-    var deliverable = delivery(1).deliverableBacklog();
+    var deliverable = delivery("ingest", "deliver").deliverableBacklog();
 
     var health = new DeliveryHealth(List::of, deliverable).health();
 
@@ -106,19 +97,25 @@ class FailoverSpoolConfigurationTest {
   }
 
   @Test
-  void consumers_noWorkerOfRedis_hasThatOfTheWal() {
-    assertThat(delivery(0).consumers().get().stream().map(WorkerConsumer::worker))
+  void consumers_withoutRoleDeliver_areThatOfTheWal() {
+    assertThat(delivery("ingest").consumers().get().stream().map(WorkerConsumer::worker))
         .containsExactly("wal");
   }
 
   @Test
   void consumers_workersOfRedis_storeConcurrentlyWithoutThatOfTheWal() {
-    assertThat(delivery(2).consumers().get())
+    assertThat(delivery("deliver").consumers().get())
         .extracting(WorkerConsumer::worker, WorkerConsumer::concurrentWorkers)
         .containsExactly(tuple("0-0", 2), tuple("0-1", 2), tuple("wal", 1));
   }
 
-  private SpoolDelivery delivery(int workers) {
-    return FailoverSpoolConfiguration.delivery(failover, redis, wal, 1, workers);
+  private SpoolDelivery delivery(String... roles) {
+    return configuration.spoolDelivery(
+        failover,
+        redis,
+        wal,
+        bind("sluice.redis", RedisProperties.class),
+        bind("sluice.delivery", DeliveryProperties.class),
+        bind("sluice", SluiceProperties.class, roles));
   }
 }

@@ -61,7 +61,7 @@ class SpoolConfigurationTest {
                 assertThat(context)
                     .getFailure()
                     .rootCause()
-                    .hasMessageContaining("sluice.spool is wal")
+                    .hasMessageContaining("sluice.spool")
                     .hasMessageContaining("sluice.roles"));
   }
 }
