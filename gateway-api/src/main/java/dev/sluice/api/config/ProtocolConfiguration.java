@@ -1,7 +1,7 @@
 package dev.sluice.api.config;
 
-import dev.sluice.api.config.GatewayConfiguration.IngestRole;
 import dev.sluice.api.config.ProtocolServers.ProtocolServer;
+import dev.sluice.api.config.RoleCondition.IngestRole;
 import dev.sluice.api.grpc.GrpcIngest;
 import dev.sluice.api.grpc.RequestContextInterceptor;
 import dev.sluice.api.http.ApiRoutes;

@@ -118,14 +118,14 @@ class SearchConfiguration {
   }
 
   @Bean
-  @Conditional(GatewayConfiguration.DeliverRole.class)
+  @Conditional(RoleCondition.DeliverRole.class)
   @ConditionalOnBooleanProperty(name = "sluice.embeddings.enabled", matchIfMissing = true)
   MicrometerEmbeddingMetrics embeddingMetrics(MeterRegistry registry) {
     return new MicrometerEmbeddingMetrics(registry);
   }
 
   @Bean
-  @Conditional(GatewayConfiguration.DeliverRole.class)
+  @Conditional(RoleCondition.DeliverRole.class)
   @ConditionalOnBooleanProperty(name = "sluice.embeddings.enabled", matchIfMissing = true)
   EmbeddingsLifecycle embeddingsLifecycle(
       TemplateStats templates,
