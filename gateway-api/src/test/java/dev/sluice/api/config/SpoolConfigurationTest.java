@@ -60,7 +60,7 @@ class SpoolConfigurationTest {
             context ->
                 assertThat(context)
                     .getFailure()
-                    .rootCause()
+                    .isInstanceOf(InvalidConfigurationPropertyValueException.class)
                     .hasMessageContaining("sluice.spool")
                     .hasMessageContaining("sluice.roles"));
   }
