@@ -1,6 +1,6 @@
 package dev.sluice.api.config;
 
-import dev.sluice.api.config.RoleCondition.Delivering;
+import dev.sluice.api.config.RoleCondition.DeliveryCondition;
 import dev.sluice.api.ops.DeliveryHealth;
 import dev.sluice.api.ops.MicrometerMetrics;
 import dev.sluice.clickhouse.ClickHouseDatabase;
@@ -23,7 +23,7 @@ import org.springframework.context.annotation.Configuration;
 @Configuration(proxyBeanMethods = false)
 class DeliveryConfiguration {
   @Bean
-  @Conditional(Delivering.class)
+  @Conditional(DeliveryCondition.class)
   DeliveryLifecycle deliveryLifecycle(
       SpoolDelivery spool,
       ClickHouseDatabase database,
@@ -51,7 +51,7 @@ class DeliveryConfiguration {
   }
 
   @Bean
-  @Conditional(Delivering.class)
+  @Conditional(DeliveryCondition.class)
   MeterBinder deliveryPausedGauges(DeliveryLifecycle delivery) {
     return registry -> {
       for (var pauseReason : PauseReason.values()) {
@@ -65,7 +65,7 @@ class DeliveryConfiguration {
   }
 
   @Bean
-  @Conditional(Delivering.class)
+  @Conditional(DeliveryCondition.class)
   MeterBinder skippedEntriesGauge(DeliveryLifecycle delivery) {
     return registry ->
         Gauge.builder("sluice.spool.skipped.entries", delivery, DeliveryLifecycle::skippedEntries)
@@ -74,7 +74,7 @@ class DeliveryConfiguration {
   }
 
   @Bean
-  @Conditional(Delivering.class)
+  @Conditional(DeliveryCondition.class)
   DeliveryHealth deliveryHealthIndicator(DeliveryLifecycle delivery, SpoolDelivery spool) {
     return new DeliveryHealth(delivery::workers, spool.deliverableBacklog());
   }

@@ -1,6 +1,8 @@
 package dev.sluice.api.config;
 
 import dev.sluice.api.config.SluiceProperties.Role;
+import dev.sluice.core.delivery.ExclusiveRedeliveryConsumer;
+import dev.sluice.core.delivery.ExclusiveRedeliveryConsumer.ShardLocks;
 import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.core.failover.FailoverSpool.SpoolTarget;
 import dev.sluice.core.port.Scheduler;
@@ -64,8 +66,15 @@ class FailoverSpoolConfiguration {
     int workers = sluice.roles().contains(Role.DELIVER) ? delivery.workers() : 0;
     return new SpoolDelivery(
         () -> {
-          var consumers = RedisSpoolConfiguration.consumers(redis, properties.shards(), workers);
-          consumers.add(WalSpoolConfiguration.consumer(wal, failover.duplicateCheck()));
+          // the fallback may redeliver a batch that a worker of the primary still inserts
+          var locks = new ShardLocks();
+          var consumers =
+              RedisSpoolConfiguration.consumers(
+                  redis, properties.shards(), workers, locks::ofOtherShard);
+          var walConsumer = wal.newConsumer(failover.duplicateCheck());
+          consumers.add(
+              WalSpoolConfiguration.consumer(
+                  wal, new ExclusiveRedeliveryConsumer(walConsumer, locks)));
           return consumers;
         },
         () -> failover.failoverStatus().primaryAvailable() ? failover.depth() : wal.depth());

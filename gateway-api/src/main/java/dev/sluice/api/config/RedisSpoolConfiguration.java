@@ -2,10 +2,12 @@ package dev.sluice.api.config;
 
 import dev.sluice.api.config.SpoolDelivery.WorkerConsumer;
 import dev.sluice.core.delivery.ExclusiveRedeliveryConsumer;
+import dev.sluice.core.delivery.ExclusiveRedeliveryConsumer.ShardLocks;
 import dev.sluice.redis.RedisSpool;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -24,18 +26,21 @@ class RedisSpoolConfiguration {
   @Bean
   SpoolDelivery spoolDelivery(
       RedisSpool spool, RedisProperties redis, DeliveryProperties delivery) {
-    return new SpoolDelivery(() -> consumers(spool, redis.shards(), delivery.workers()), spool);
+    return new SpoolDelivery(
+        () -> consumers(spool, redis.shards(), delivery.workers(), ShardLocks::new), spool);
   }
 
   /**
    * Creates the consumers of the delivery workers.
    *
    * @param workers delivery workers of each shard
+   * @param locks creates the locks of each shard
    */
-  static List<WorkerConsumer> consumers(RedisSpool spool, int shards, int workers) {
+  static List<WorkerConsumer> consumers(
+      RedisSpool spool, int shards, int workers, Supplier<ShardLocks> locks) {
     var consumers = new ArrayList<WorkerConsumer>();
     for (int shard = 0; shard < shards; shard++) {
-      var shardLocks = new ExclusiveRedeliveryConsumer.ShardLocks();
+      var shardLocks = locks.get();
       for (int worker = 0; worker < workers; worker++) {
         var consumer = spool.newConsumer(shard, worker);
         consumers.add(

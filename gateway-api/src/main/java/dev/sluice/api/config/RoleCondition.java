@@ -45,8 +45,8 @@ abstract class RoleCondition implements Condition {
   }
 
   /** The role deliver, or a write-ahead log as fallback, which no other process can deliver. */
-  static final class Delivering extends AnyNestedCondition {
-    Delivering() {
+  static final class DeliveryCondition extends AnyNestedCondition {
+    DeliveryCondition() {
       super(ConfigurationPhase.REGISTER_BEAN);
     }
 

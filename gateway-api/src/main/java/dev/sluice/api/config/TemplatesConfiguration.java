@@ -1,6 +1,6 @@
 package dev.sluice.api.config;
 
-import dev.sluice.api.config.RoleCondition.Delivering;
+import dev.sluice.api.config.RoleCondition.DeliveryCondition;
 import dev.sluice.api.ops.DictionaryEndpoint;
 import dev.sluice.api.ops.DictionaryGauges;
 import dev.sluice.core.port.Scheduler;
@@ -17,14 +17,14 @@ import org.springframework.context.annotation.Configuration;
 @Configuration(proxyBeanMethods = false)
 class TemplatesConfiguration {
   @Bean
-  @Conditional(Delivering.class)
+  @Conditional(DeliveryCondition.class)
   SharedDictionaryCache sharedDictionaryCache(
       DictionaryProperties properties, Dictionary dictionary) {
     return new SharedDictionaryCache(properties.cacheSettings(), dictionary);
   }
 
   @Bean
-  @Conditional(Delivering.class)
+  @Conditional(DeliveryCondition.class)
   TemplateRegistry templateRegistry(
       TemplatesProperties properties, Dictionary dictionary, Scheduler scheduler) {
     var templateRegistry = new TemplateRegistry(properties.minerSettings(), dictionary);
@@ -37,7 +37,7 @@ class TemplatesConfiguration {
   }
 
   @Bean
-  @Conditional(Delivering.class)
+  @Conditional(DeliveryCondition.class)
   TemplatesLifecycle templatesLifecycle(
       TemplateRegistry templateRegistry,
       TemplatesProperties properties,
@@ -47,7 +47,7 @@ class TemplatesConfiguration {
   }
 
   @Bean
-  @Conditional(Delivering.class)
+  @Conditional(DeliveryCondition.class)
   DictionaryEndpoint.Dependencies dictionaryDependencies(
       SharedDictionaryCache texts,
       TemplateRegistry templateRegistry,
@@ -64,7 +64,7 @@ class TemplatesConfiguration {
   }
 
   @Bean
-  @Conditional(Delivering.class)
+  @Conditional(DeliveryCondition.class)
   DictionaryGauges dictionaryGauges(
       SharedDictionaryCache texts, TemplateRegistry templateRegistry) {
     return new DictionaryGauges(texts, templateRegistry);

@@ -2,13 +2,12 @@ package dev.sluice.api.config;
 
 import dev.sluice.api.config.SluiceProperties.Role;
 import dev.sluice.api.config.SpoolDelivery.WorkerConsumer;
-import dev.sluice.core.port.DuplicateCheck;
+import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.wal.WalSpool;
 import dev.sluice.wal.WalSpool.WalSpoolSettings;
 import java.io.IOException;
 import java.time.InstantSource;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
@@ -41,7 +40,7 @@ class WalSpoolConfiguration {
 
   @Bean
   SpoolDelivery spoolDelivery(WalSpool spool) {
-    return new SpoolDelivery(() -> List.of(consumer(spool, null)), spool);
+    return new SpoolDelivery(() -> List.of(consumer(spool, spool.newConsumer(null))), spool);
   }
 
   /**
@@ -60,10 +59,8 @@ class WalSpoolConfiguration {
   /**
    * Creates the consumer of the only worker of the write-ahead log. As a fallback it stores mostly
    * while those of the primary are idle, at a pace of its own.
-   *
-   * @param duplicateCheck the check of the primary; null when there is none
    */
-  static WorkerConsumer consumer(WalSpool spool, @Nullable DuplicateCheck duplicateCheck) {
-    return new WorkerConsumer("wal", spool.newConsumer(duplicateCheck), spool::skippedEntries, 1);
+  static WorkerConsumer consumer(WalSpool spool, SpoolConsumer consumer) {
+    return new WorkerConsumer("wal", consumer, spool::skippedEntries, 1);
   }
 }

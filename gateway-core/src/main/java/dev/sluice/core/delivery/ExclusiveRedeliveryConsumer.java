@@ -27,7 +27,23 @@ public final class ExclusiveRedeliveryConsumer implements SpoolConsumer {
     final ReentrantLock pollLock = new ReentrantLock(true);
 
     /** Held while a worker has a delivery: the write lock for a redelivery, else the read lock. */
-    private final StampedLock deliveryLock = new StampedLock();
+    private final StampedLock deliveryLock;
+
+    public ShardLocks() {
+      this(new StampedLock());
+    }
+
+    private ShardLocks(StampedLock deliveryLock) {
+      this.deliveryLock = deliveryLock;
+    }
+
+    /**
+     * Returns the locks of another shard, or another spool, that may deliver the same batches: its
+     * redeliveries exclude the deliveries of this one, and the other way round.
+     */
+    public ShardLocks ofOtherShard() {
+      return new ShardLocks(deliveryLock);
+    }
   }
 
   private static final long UNLOCKED = 0;
