@@ -364,7 +364,7 @@ public final class RedisSpool
   private CompletableFuture<ResolveResult> resolve(byte[] appendId, int shardNumber) {
     var shard = shards.get(shardNumber);
     byte[][] redisKeys = {shard.stream(), shard.ledger(), shard.appends(), shard.appendEntries()};
-    return appendConnection
+    return queryConnection
         .send(
             settings.commandTimeout(),
             redis ->

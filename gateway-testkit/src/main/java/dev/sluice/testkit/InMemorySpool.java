@@ -9,7 +9,7 @@ import dev.sluice.core.port.AppendResolver;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DailyCounts;
 import dev.sluice.core.port.DeliveryStatusReader;
-import dev.sluice.core.port.DuplicateCheck;
+import dev.sluice.core.port.FallbackDuplicateCheck;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.SpoolConsumer;
@@ -82,7 +82,7 @@ public final class InMemorySpool
   }
 
   /** Sets the check of possible duplicates; without it they are delivered like other batches. */
-  public void setDuplicateCheck(DuplicateCheck check) {
+  public void setDuplicateCheck(FallbackDuplicateCheck check) {
     consumer.setDuplicateCheck(check);
   }
 

@@ -3,8 +3,8 @@ package dev.sluice.testkit;
 import static java.util.stream.Collectors.joining;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.DuplicateCheck;
-import dev.sluice.core.port.DuplicateCheck.DuplicateStatus;
+import dev.sluice.core.port.FallbackDuplicateCheck;
+import dev.sluice.core.port.FallbackDuplicateCheck.DuplicateStatus;
 import dev.sluice.core.port.SpoolConsumer;
 import java.time.Duration;
 import java.time.Instant;
@@ -48,7 +48,7 @@ final class InMemorySpoolConsumer implements SpoolConsumer {
   private final Deque<Entry> doubtful = new ArrayDeque<>();
 
   private final List<Entry> skipped = new ArrayList<>();
-  private @Nullable DuplicateCheck duplicateCheck;
+  private @Nullable FallbackDuplicateCheck duplicateCheck;
   private List<Entry> inFlight = List.of();
   private @Nullable Delivery currentDelivery;
   private boolean redelivered;
@@ -80,7 +80,7 @@ final class InMemorySpoolConsumer implements SpoolConsumer {
     return ackedRecords;
   }
 
-  void setDuplicateCheck(DuplicateCheck check) {
+  void setDuplicateCheck(FallbackDuplicateCheck check) {
     lock.lock();
     try {
       duplicateCheck = check;

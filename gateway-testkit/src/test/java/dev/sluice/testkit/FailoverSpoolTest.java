@@ -42,6 +42,10 @@ final class FailoverSpoolTest {
   private static final Duration PROBE_INTERVAL = Duration.ofSeconds(1);
   private static final int MAX_KEYS = 100;
   private static final Duration RETENTION = Duration.ofHours(2);
+
+  /** The delay of the second check of a batch. */
+  private static final Duration CHECK_DELAY = Duration.ofSeconds(1);
+
   private static final Duration SHORT_TIMEOUT = Duration.ofMillis(50);
   private static final IdempotencyStore.IdempotencyKey KEY =
       new IdempotencyStore.IdempotencyKey("default", "order-1", new UUID(1, 2));
@@ -296,6 +300,7 @@ final class FailoverSpoolTest {
     primarySpool
         .consumer()
         .ack(primarySpool.consumer().poll(Duration.ZERO, Duration.ZERO).orElseThrow());
+    clock.advance(CHECK_DELAY);
     assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty();
     assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(3, 0, 0));
     assertThat(statusOf(receipt)).isEqualTo(new DeliveryStatus.Delivered());
@@ -347,8 +352,49 @@ final class FailoverSpoolTest {
 
     primary.setBehavior(Behavior.HEALTHY);
     clock.advance(PRIMARY_TIMEOUT);
-    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty(); // the check that has failed
+    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty(); // the check has failed
+    clock.advance(CHECK_DELAY);
     assertThat(consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow().records()).isEqualTo(3);
+  }
+
+  @Test
+  void poll_primaryLosesTheBatchAfterACheck_deliversTheCopy() throws Exception {
+    failover.start();
+    var batch = LogBatches.of(3);
+    appendWithUnknownOutcome(Behavior.RESPONSE_LOST, batch);
+    recoverPrimary();
+    assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty(); // the primary has it
+
+    primary.spool = new InMemorySpool();
+    clock.advance(CHECK_DELAY);
+
+    assertThat(ids(consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow()))
+        .containsExactly(batch.appendId());
+  }
+
+  @Test
+  void poll_manyPossibleDuplicates_checksFewAtATime() throws Exception {
+    failover.start();
+    primary.setBehavior(Behavior.UNRESPONSIVE);
+    for (int i = 0; i < 40; i++) {
+      var _ = append(LogBatches.of(1));
+    }
+    clock.advance(PRIMARY_TIMEOUT);
+    recoverPrimary();
+    primary.setBehavior(Behavior.UNRESPONSIVE);
+
+    for (int i = 0; i < 3; i++) {
+      assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty();
+    }
+    assertThat(primary.resolves).hasValue(16);
+
+    primary.setBehavior(Behavior.HEALTHY);
+    clock.advance(PRIMARY_TIMEOUT);
+    for (int i = 0; i < 40; i++) {
+      clock.advance(CHECK_DELAY);
+      consumer.ack(consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow());
+    }
+    assertThat(fallback.recordCounts()).isEqualTo(new RecordCounts(40, 0, 0));
   }
 
   /** Appends a batch whose append to the primary ends by its timeout. */
@@ -450,6 +496,22 @@ final class FailoverSpoolTest {
 
     recoverPrimary();
 
+    await().until(() -> claimInPrimary(KEY).equals(new ClaimResult.Completed()));
+  }
+
+  @Test
+  void probe_keyThatCannotBeCopied_staysAndDoesNotOpenTheBreaker() {
+    failover.start();
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    receipt(append(LogBatches.of(4), claimGranted(KEY)));
+    primary.failsToCompleteKeys = true;
+
+    recoverPrimary();
+    await().until(() -> clock.pendingTasks() > 1); // the retry, besides the probe
+    assertThat(failover.failoverStatus().primaryAvailable()).isTrue();
+
+    primary.failsToCompleteKeys = false;
+    clock.advance(CHECK_DELAY);
     await().until(() -> claimInPrimary(KEY).equals(new ClaimResult.Completed()));
   }
 

@@ -32,12 +32,16 @@ final class FlakySpool
     THROWING
   }
 
-  final InMemorySpool spool;
+  /** The spool behind it; a test replaces it by an empty one when the primary loses its data. */
+  volatile InMemorySpool spool;
+
   final AtomicInteger calls = new AtomicInteger();
+  final AtomicInteger resolves = new AtomicInteger();
 
   /** Completing this future releases delayed requests. */
   final CompletableFuture<Void> delayedRelease = new CompletableFuture<>();
 
+  volatile boolean failsToCompleteKeys;
   volatile Supplier<Behavior> behavior = () -> Behavior.HEALTHY;
 
   FlakySpool(InMemorySpool spool) {
@@ -88,11 +92,16 @@ final class FlakySpool
 
   @Override
   public CompletionStage<ResolveResult> resolve(UUID appendId) {
+    resolves.incrementAndGet();
     return respond(new ResolveResult.Undecided(), () -> spool.resolve(appendId));
   }
 
   @Override
   public CompletionStage<ClaimResult> completeKey(UsedKey key) {
+    if (failsToCompleteKeys) {
+      return CompletableFuture.completedStage(
+          new ClaimResult.Unavailable(Duration.ofSeconds(7), "the key cannot be read"));
+    }
     return respond(
         new ClaimResult.Unavailable(Duration.ofSeconds(7), "primary is full"),
         () -> spool.completeKey(key));

@@ -1,11 +1,11 @@
 package dev.sluice.testkit;
 
 import dev.sluice.core.port.DeliveryStatusReader;
-import dev.sluice.core.port.DuplicateCheck;
+import dev.sluice.core.port.FallbackDuplicateCheck;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.SpoolConsumer;
 
-class InMemoryDuplicateCheckTest extends DuplicateCheckContract {
+class InMemoryDuplicateCheckTest extends FallbackDuplicateCheckContract {
   final InMemorySpool spool = new InMemorySpool();
 
   @Override
@@ -19,7 +19,7 @@ class InMemoryDuplicateCheckTest extends DuplicateCheckContract {
   }
 
   @Override
-  protected SpoolConsumer consumer(DuplicateCheck duplicateCheck) {
+  protected SpoolConsumer consumer(FallbackDuplicateCheck duplicateCheck) {
     spool.setDuplicateCheck(duplicateCheck);
     return spool.consumer();
   }

@@ -5,7 +5,7 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DailyCounts;
 import dev.sluice.core.port.DeliveryStatusReader;
-import dev.sluice.core.port.DuplicateCheck;
+import dev.sluice.core.port.FallbackDuplicateCheck;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.SpoolConsumer;
@@ -253,7 +253,8 @@ public final class WalSpool
   }
 
   /**
-   * Returns a consumer of a spool that is not a fallback, see {@link #newConsumer(DuplicateCheck)}.
+   * Returns a consumer of a spool that is not a fallback, see {@link
+   * #newConsumer(FallbackDuplicateCheck)}.
    */
   public SpoolConsumer newConsumer() {
     return newConsumer(null);
@@ -265,7 +266,7 @@ public final class WalSpool
    * @param duplicateCheck the check of batches that the primary spool may have; null when this
    *     spool is not a fallback
    */
-  public SpoolConsumer newConsumer(@Nullable DuplicateCheck duplicateCheck) {
+  public SpoolConsumer newConsumer(@Nullable FallbackDuplicateCheck duplicateCheck) {
     return new WalSpoolConsumer(
         settings.deliveryLimits(), segmentLog, consumerState, stateJournal, duplicateCheck);
   }

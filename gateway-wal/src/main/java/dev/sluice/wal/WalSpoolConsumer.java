@@ -2,8 +2,8 @@ package dev.sluice.wal;
 
 import dev.sluice.core.delivery.DeliveryAccumulator;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.DuplicateCheck;
-import dev.sluice.core.port.DuplicateCheck.DuplicateStatus;
+import dev.sluice.core.port.FallbackDuplicateCheck;
+import dev.sluice.core.port.FallbackDuplicateCheck.DuplicateStatus;
 import dev.sluice.core.port.SpoolConsumer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -28,9 +28,9 @@ import org.slf4j.LoggerFactory;
  * <p>A delivery contains all frames after the acknowledged position up to a last frame, except
  * skipped frames. The journal records the last frame before {@link #poll} returns the delivery.
  * Frames that only a later release can decode are skipped until the next start. With a {@link
- * DuplicateCheck}, frames that another spool may have are skipped until the check has decided, so
- * that they do not delay newer frames. Each skipped frame that is retryable becomes a delivery of
- * its own later.
+ * FallbackDuplicateCheck}, frames that another spool may have are skipped until the check has
+ * decided, so that they do not delay newer frames. Each skipped frame that is retryable becomes a
+ * delivery of its own later.
  *
  * <p>For use by one thread at a time, except {@link #flush}, which is safe for any thread.
  */
@@ -55,7 +55,7 @@ final class WalSpoolConsumer implements SpoolConsumer {
   private final SegmentLog segmentLog;
   private final ConsumerState consumerState;
   private final ConsumerStateJournal stateJournal;
-  private final @Nullable DuplicateCheck duplicateCheck;
+  private final @Nullable FallbackDuplicateCheck duplicateCheck;
 
   /** Skipped frames to retry, in the order of the retries. */
   private final Queue<JournalEvent.FrameSkipped> deferred = new ArrayDeque<>();
@@ -74,7 +74,7 @@ final class WalSpoolConsumer implements SpoolConsumer {
       SegmentLog segmentLog,
       ConsumerState consumerState,
       ConsumerStateJournal stateJournal,
-      @Nullable DuplicateCheck duplicateCheck) {
+      @Nullable FallbackDuplicateCheck duplicateCheck) {
     this.deliveryLimits = deliveryLimits;
     this.segmentLog = segmentLog;
     this.consumerState = consumerState;
@@ -145,14 +145,15 @@ final class WalSpoolConsumer implements SpoolConsumer {
       if (status == DuplicateStatus.UNKNOWN) {
         continue;
       }
-      frames.remove();
       var entry = readDeferred(position);
       if (entry != null && status == DuplicateStatus.DELIVERED) {
         stateJournal.ack(position, List.of(entry), true);
       } else if (entry != null) {
         stateJournal.startDelivery(position);
+        frames.remove();
         return startDelivery(position, List.of(entry), true);
       }
+      frames.remove(); // last: a frame whose journal entry is not written must be tried again
     }
     return null;
   }

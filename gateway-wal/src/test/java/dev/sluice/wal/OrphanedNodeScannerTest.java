@@ -3,7 +3,7 @@ package dev.sluice.wal;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.port.DuplicateCheck.DuplicateStatus;
+import dev.sluice.core.port.FallbackDuplicateCheck.DuplicateStatus;
 import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.testkit.LogBatches;

@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.port.DailyCounts.RecordCounts;
 import dev.sluice.core.port.DeliveryStatusReader;
-import dev.sluice.core.port.DuplicateCheck;
-import dev.sluice.core.port.DuplicateCheck.DuplicateStatus;
+import dev.sluice.core.port.FallbackDuplicateCheck;
+import dev.sluice.core.port.FallbackDuplicateCheck.DuplicateStatus;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.SpoolConsumer;
-import dev.sluice.testkit.DuplicateCheckContract;
+import dev.sluice.testkit.FallbackDuplicateCheckContract;
 import dev.sluice.testkit.LogBatches;
 import dev.sluice.testkit.SpoolContract;
 import java.io.IOException;
@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-class WalDuplicateCheckTest extends DuplicateCheckContract {
+class WalDuplicateCheckTest extends FallbackDuplicateCheckContract {
   @RegisterExtension final WalFixture wal;
   private @Nullable SpoolConsumer current;
 
@@ -39,7 +39,7 @@ class WalDuplicateCheckTest extends DuplicateCheckContract {
   }
 
   @Override
-  protected SpoolConsumer consumer(DuplicateCheck duplicateCheck) {
+  protected SpoolConsumer consumer(FallbackDuplicateCheck duplicateCheck) {
     if (current == null) {
       current = wal.spool().newConsumer(duplicateCheck);
     }

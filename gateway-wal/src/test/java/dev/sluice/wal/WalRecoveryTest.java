@@ -9,7 +9,7 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DailyCounts.RecordCounts;
 import dev.sluice.core.port.DeliveryStatusReader.DeliveryStatus;
-import dev.sluice.core.port.DuplicateCheck.DuplicateStatus;
+import dev.sluice.core.port.FallbackDuplicateCheck.DuplicateStatus;
 import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.Spool.Receipt;

@@ -5,7 +5,7 @@ import dev.sluice.core.port.AppendResolver;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DailyCounts;
 import dev.sluice.core.port.DeliveryStatusReader;
-import dev.sluice.core.port.DuplicateCheck;
+import dev.sluice.core.port.FallbackDuplicateCheck;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool;
@@ -130,9 +130,10 @@ public final class FailoverSpool
     this.primary = primary;
     this.fallback = fallback;
     this.breaker = new CircuitBreaker(primary, fallback, settings, scheduler, timeoutScheduler);
-    this.duplicateResolver = new DuplicateResolver(primary.deliveryStatuses(), resolver, breaker);
+    this.duplicateResolver =
+        new DuplicateResolver(primary.deliveryStatuses(), resolver, breaker, scheduler);
     this.keyIndex = new IdempotencyKeyIndex(settings.maxKeys(), settings.keyRetention(), clock);
-    this.keyCopier = new KeyCopier(resolver, breaker, settings.maxKeys());
+    this.keyCopier = new KeyCopier(resolver, breaker, scheduler, settings.maxKeys());
   }
 
   /** Starts the probes of the primary and the copy of idempotency keys. Call once. */
@@ -142,7 +143,7 @@ public final class FailoverSpool
   }
 
   /** Returns the check for the one consumer of the fallback; always the same object. */
-  public DuplicateCheck duplicateCheck() {
+  public FallbackDuplicateCheck duplicateCheck() {
     return duplicateResolver;
   }
 

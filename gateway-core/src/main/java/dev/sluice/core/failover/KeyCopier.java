@@ -3,6 +3,8 @@ package dev.sluice.core.failover;
 import dev.sluice.core.port.AppendResolver;
 import dev.sluice.core.port.IdempotencyStore.ClaimResult;
 import dev.sluice.core.port.IdempotencyStore.UsedKey;
+import dev.sluice.core.port.Scheduler;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.Deque;
@@ -14,8 +16,11 @@ import org.jspecify.annotations.Nullable;
  * its own virtual thread. Safe for use by many threads; no method blocks.
  */
 final class KeyCopier {
+  private static final Duration RETRY_DELAY = Duration.ofSeconds(1);
+
   private final AppendResolver primary;
   private final CircuitBreaker breaker;
+  private final Scheduler scheduler;
   private final int maxKeys;
 
   /** The keys to copy, oldest first; above the maximum the oldest is dropped. Guarded by this. */
@@ -29,9 +34,10 @@ final class KeyCopier {
    *
    * @param maxKeys maximum number of keys in memory, as many as the primary keeps
    */
-  KeyCopier(AppendResolver primary, CircuitBreaker breaker, int maxKeys) {
+  KeyCopier(AppendResolver primary, CircuitBreaker breaker, Scheduler scheduler, int maxKeys) {
     this.primary = primary;
     this.breaker = breaker;
+    this.scheduler = scheduler;
     this.maxKeys = maxKeys;
   }
 
@@ -54,9 +60,15 @@ final class KeyCopier {
   private void run() {
     for (var next = poll(); next != null; next = poll()) {
       var key = next;
-      var result = breaker.claim(() -> primary.completeKey(key)).join();
-      if (result instanceof ClaimResult.Unavailable) {
-        retry(key); // the breaker is open now, and starts the thread again when it closes
+      // a key that cannot be copied says nothing about appends, so it does not open the breaker
+      boolean copied =
+          breaker
+              .withTimeout(() -> primary.completeKey(key))
+              .handle((result, _) -> result != null && !(result instanceof ClaimResult.Unavailable))
+              .join();
+      if (!copied) {
+        retryLater(key);
+        return;
       }
     }
   }
@@ -68,8 +80,15 @@ final class KeyCopier {
     return key;
   }
 
-  private synchronized void retry(UsedKey key) {
-    keys.addFirst(key);
+  /** Ends the thread for a while; the key goes to the end, so that it does not hold up others. */
+  private synchronized void retryLater(UsedKey key) {
+    keys.add(key);
+    running = false;
+    try {
+      scheduler.schedule(RETRY_DELAY, this::start);
+    } catch (RuntimeException _) {
+      // the scheduler is shutting down: the keys are copied after the next start
+    }
   }
 
   /** Ends the thread; keys that are not copied are copied after the next start. */

@@ -8,7 +8,7 @@ import java.util.UUID;
  * fallback calls it before it delivers such a batch.
  */
 @FunctionalInterface
-public interface DuplicateCheck {
+public interface FallbackDuplicateCheck {
 
   /** Returns the status of the batch, as far as it is known by now. Does not block. */
   DuplicateStatus check(UUID appendId);

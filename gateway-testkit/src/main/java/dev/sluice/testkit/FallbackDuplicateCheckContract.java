@@ -7,8 +7,8 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.ReplayId;
 import dev.sluice.core.port.DeliveryStatusReader;
 import dev.sluice.core.port.DeliveryStatusReader.DeliveryStatus;
-import dev.sluice.core.port.DuplicateCheck;
-import dev.sluice.core.port.DuplicateCheck.DuplicateStatus;
+import dev.sluice.core.port.FallbackDuplicateCheck;
+import dev.sluice.core.port.FallbackDuplicateCheck.DuplicateStatus;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
@@ -25,13 +25,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * The contract of a fallback spool whose consumer has a {@link DuplicateCheck}. Each test has an
- * empty spool, whose limits of a delivery are at least 60 records.
+ * The contract of a fallback spool whose consumer has a {@link FallbackDuplicateCheck}. Each test
+ * has an empty spool, whose limits of a delivery are at least 60 records.
  */
 @Timeout(60)
-public abstract class DuplicateCheckContract {
+public abstract class FallbackDuplicateCheckContract {
   private final Map<UUID, DuplicateStatus> known = new ConcurrentHashMap<>();
-  private final DuplicateCheck check =
+  private final FallbackDuplicateCheck check =
       appendId -> known.getOrDefault(appendId, DuplicateStatus.UNKNOWN);
 
   protected abstract Spool spool();
@@ -39,7 +39,7 @@ public abstract class DuplicateCheckContract {
   protected abstract DeliveryStatusReader deliveryStatuses();
 
   /** Returns the consumer of the spool with this check, the same within one process. */
-  protected abstract SpoolConsumer consumer(DuplicateCheck duplicateCheck);
+  protected abstract SpoolConsumer consumer(FallbackDuplicateCheck duplicateCheck);
 
   /** Simulates a kill of the process; a spool that does not survive its process does nothing. */
   protected void kill() throws Exception {}
