@@ -31,7 +31,7 @@ public final class MemoryBudget {
    * @return false when the budget has less than {@code bytes} left; nothing is reserved then
    */
   public boolean reserve(long bytes) {
-    // compares before it adds: a request that does not fit must not take the room of one that does
+    // Compares before it adds: a request that does not fit must not cause one that fits to fail.
     long current = used.get();
     while (bytes <= limit - current) {
       long seen = used.compareAndExchange(current, current + bytes);
