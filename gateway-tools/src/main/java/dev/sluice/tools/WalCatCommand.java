@@ -52,7 +52,8 @@ final class WalCatCommand implements Callable<Integer> {
 
   @Option(
       names = "--json",
-      description = "Print each line as it is: the log as OTLP in JSON, after its batch.")
+      description =
+          "Print each line as JSON: the log as OTLP after its batch, control characters escaped.")
   private boolean json;
 
   WalCatCommand(PrintStream out, PrintStream err) {
@@ -106,13 +107,14 @@ final class WalCatCommand implements Callable<Integer> {
                 new InputStreamReader(
                     gzip ? new GZIPInputStream(frame) : new ZstdInputStream(frame), UTF_8))) {
           for (String line; (line = lines.readLine()) != null; logs++) {
-            out.println(json ? line : format(JSON.readTree(line)));
+            out.println(escape(json ? line : format(JSON.readTree(line))));
           }
         }
       }
       return true;
     } catch (IOException | ZstdException | JacksonException e) {
-      err.printf("%s: unreadable after %d logs: %s%n", segment, logs, e.getMessage());
+      err.println(
+          escape("%s: unreadable after %d logs: %s".formatted(segment, logs, e.getMessage())));
       return false;
     }
   }
@@ -142,13 +144,16 @@ final class WalCatCommand implements Callable<Integer> {
             Instant.ofEpochSecond(0, nanos),
             log.path("severityText").asString("-"),
             service,
-            escape(body.path("stringValue").asString(body.toString())));
+            body.path("stringValue").asString(body.toString()));
   }
 
-  /** A log is one line, and a terminal obeys no control character of it. */
-  private static String escape(String body) {
-    var text = new StringBuilder(body.length());
-    body.chars()
+  /**
+   * Escapes the control characters of a client, so that a log is one line and cannot act on the
+   * terminal. The escapes are valid in JSON, whose strings may contain DEL and C1 as they are.
+   */
+  private static String escape(String line) {
+    var text = new StringBuilder(line.length());
+    line.chars()
         .forEach(
             c -> {
               if (c == '\n') {

@@ -214,6 +214,23 @@ class SluiceCommandTest {
   }
 
   @Test
+  void walCat_controlCharactersOfAClient_areEscapedInEachColumn() throws Exception {
+    var line =
+        walLine(1, "{\"stringValue\":\"b\u007f\"}")
+            .replace("\"WARN\"", "\"W\\u001b[2J\"")
+            .replace("\"web\"", "\"w\u009b2J\\nx\"");
+    var segment = writeSegment("seg-000001.wal.zst", zstd(line));
+
+    assertThat(run("wal", "cat", segment)).as(err()).isZero();
+    assertThat(run("wal", "cat", "--json", segment)).as(err()).isZero();
+
+    assertThat(out())
+        .isEqualTo(
+            "2025-06-15T15:06:40.000000001Z W\\u001b[2J w\\u009b2J\\nx b\\u007f\n"
+                + line.replace("\u007f", "\\u007f").replace("\u009b", "\\u009b"));
+  }
+
+  @Test
   void walCat_json_printsTheLinesAsTheyAre() throws Exception {
     var line = walLine(1, "{\"stringValue\":\"one\"}");
     var segment = writeSegment("seg-000001.wal.zst", zstd(line));
