@@ -1,6 +1,5 @@
 package dev.sluice.clickhouse;
 
-import dev.sluice.core.port.WriteResult;
 import dev.sluice.query.port.LogReader;
 import java.time.Duration;
 import java.util.HashMap;
@@ -130,14 +129,6 @@ public final class ClickHouseDatabase implements AutoCloseable {
     if (e.kind() == ClickHouseException.FailureKind.SCHEMA_MISMATCH) {
       migrator.invalidate();
     }
-  }
-
-  /** Handles a failed write. A rejected row is retried, since no row may be lost. */
-  WriteResult toWriteResult(ClickHouseException e) throws InterruptedException {
-    onFailure(e);
-    return e.kind() == ClickHouseException.FailureKind.SCHEMA_MISMATCH
-        ? new WriteResult.SchemaMismatch(e.text())
-        : new WriteResult.Retryable(e.text());
   }
 
   /**

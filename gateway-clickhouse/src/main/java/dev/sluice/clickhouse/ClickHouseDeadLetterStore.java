@@ -98,8 +98,16 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
       }
       return new WriteResult.Written();
     } catch (ClickHouseException e) {
-      return database.toWriteResult(e);
+      return toWriteResult(e);
     }
+  }
+
+  /** Handles a failed write. A rejected row is retried, since no record may be lost. */
+  private WriteResult toWriteResult(ClickHouseException e) throws InterruptedException {
+    database.onFailure(e);
+    return e.kind() == ClickHouseException.FailureKind.SCHEMA_MISMATCH
+        ? new WriteResult.SchemaMismatch(e.text())
+        : new WriteResult.Retryable(e.text());
   }
 
   private void completeReplaysOfStored(Delivery delivery, List<DeadLetter> deadLetters)
@@ -165,7 +173,7 @@ public final class ClickHouseDeadLetterStore implements DeadLetterStore {
       insert(rows);
       return new WriteResult.Written();
     } catch (ClickHouseException e) {
-      return database.toWriteResult(e);
+      return toWriteResult(e);
     }
   }
 

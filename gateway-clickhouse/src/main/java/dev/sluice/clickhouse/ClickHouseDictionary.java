@@ -103,7 +103,11 @@ public final class ClickHouseDictionary implements Dictionary {
       }
       return new WriteResult.Written();
     } catch (ClickHouseException e) {
-      return database.toWriteResult(e);
+      database.onFailure(e);
+      // The gateway makes every row: a rejected one means that the table does not fit it.
+      return e.kind() == ClickHouseException.FailureKind.RETRYABLE
+          ? new WriteResult.Retryable(e.text())
+          : new WriteResult.SchemaMismatch(e.text());
     }
   }
 

@@ -8,13 +8,18 @@ import com.sun.net.httpserver.HttpServer;
 import dev.sluice.core.port.LogStore.DeliverySlice;
 import dev.sluice.core.port.LogStore.StoreResult;
 import dev.sluice.core.port.SpoolConsumer.Delivery;
+import dev.sluice.core.port.WriteResult;
 import dev.sluice.query.filter.LogFilter;
 import dev.sluice.query.filter.TextQuery;
 import dev.sluice.query.port.LogReader.Query;
+import dev.sluice.templates.dictionary.ContentId;
+import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
+import dev.sluice.templates.dictionary.Dictionary.EntryKind;
 import dev.sluice.testkit.LogBatches;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -279,6 +284,21 @@ final class ClickHouseResponsesTest {
             rejected ->
                 assertThat(rejected.reason())
                     .contains(String.valueOf(code), name)
+                    .doesNotContain("a secret"));
+  }
+
+  /** The gateway makes every row of the dictionary: a rejected one shows that the table differs. */
+  @Test
+  void write_dataCodeForTheDictionary_isSchemaMismatch() throws Exception {
+    script.add(e -> respondWithError(e, 53, "TYPE_MISMATCH"));
+    var entry = new DictionaryEntry("t", EntryKind.TEXT, ContentId.of("text"), "text", 1, 1, null);
+
+    assertThat(new ClickHouseDictionary(database).write(List.of(entry)))
+        .isInstanceOfSatisfying(
+            WriteResult.SchemaMismatch.class,
+            mismatch ->
+                assertThat(mismatch.reason())
+                    .contains("53 TYPE_MISMATCH")
                     .doesNotContain("a secret"));
   }
 
