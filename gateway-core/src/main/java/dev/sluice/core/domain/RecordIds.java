@@ -48,14 +48,22 @@ public final class RecordIds {
     return resourceCount;
   }
 
-  /** Adds a long text of the next record; the texts of a record are added by ascending offset. */
+  /** Adds a long text of the next record; the texts of a record have different offsets. */
   public void addText(int offset, long high, long low) {
     if (textCount == textKeys.length) {
       textKeys = Arrays.copyOf(textKeys, Math.max(64, 2 * textCount));
     }
-    textKeys[textCount] = textKey(records, offset);
+    long key = textKey(records, offset);
     texts = putId(texts, textCount, high, low);
-    textCount++;
+    int index = textCount++;
+    // Offsets descend only at an attribute whose key was sent again: its value is the last one.
+    while (index > 0 && textKeys[index - 1] > key) {
+      textKeys[index] = textKeys[index - 1];
+      texts = putId(texts, index, textHigh(index - 1), textLow(index - 1));
+      index--;
+      texts = putId(texts, index, high, low);
+    }
+    textKeys[index] = key;
   }
 
   /**

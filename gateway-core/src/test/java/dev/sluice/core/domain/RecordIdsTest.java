@@ -45,6 +45,31 @@ final class RecordIdsTest {
     }
   }
 
+  /** An attribute whose key was sent again has the place of the first and the value of the last. */
+  @Test
+  void addText_descendingOffsets_areFound() {
+    ids.addText(5, 4, 40);
+    ids.addRecord(0, 0, 0);
+    ids.addText(30, 3, 13);
+    ids.addText(20, 2, 12);
+    ids.addText(10, 1, 11);
+    ids.addText(40, 4, 14);
+    ids.addRecord(0, 0, 0);
+
+    assertText(0, 5, 4, 40);
+    for (int i = 1; i <= 4; i++) {
+      assertText(1, 10 * i, i, 10 + i);
+    }
+    assertThat(ids.findText(1, 5)).isNegative();
+  }
+
+  private void assertText(int record, int offset, long high, long low) {
+    int text = ids.findText(record, offset);
+    assertThat(text).isNotNegative();
+    assertThat(ids.textHigh(text)).isEqualTo(high);
+    assertThat(ids.textLow(text)).isEqualTo(low);
+  }
+
   @Test
   void padTo_afterRecords_addsRecordsWithoutIds() {
     ids.addRecord(ids.addResource(7, -7), 8, -8);
