@@ -58,8 +58,9 @@ public final class BatchWalker {
   /**
    * Walks a batch.
    *
-   * @throws UnstorableBatchException when the content of the batch does not match its metadata; the
-   *     caller must discard everything that the visitor has received
+   * @throws UnstorableBatchException when the content of the batch does not match its metadata,
+   *     possibly after the visitor has received records: neither these records nor ids resolved for
+   *     them may be stored with the batch
    */
   public void walk(LogBatch batch, BatchVisitor visitor) {
     records.begin(batch, visitor);
