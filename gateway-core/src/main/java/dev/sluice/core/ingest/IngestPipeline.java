@@ -142,7 +142,7 @@ public final class IngestPipeline {
       if (payload.bytes() != bytes) {
         memory.add(payload.bytes().length);
       }
-      var result = ingest.accept(context, key, payload, () -> released.complete(null));
+      var result = ingest.accept(context, key, payload, memory, () -> released.complete(null));
       return withinAckTimeout(result, released);
     } catch (DecodeException e) {
       metrics.recordMalformed(context.protocol());

@@ -127,14 +127,18 @@ public final class IngestService {
    * Validates the records of a request and appends the accepted ones to the spool.
    *
    * @param key the idempotency key; null when the request has none
+   * @param memory the memory of the request, which holds the payload
    * @param onReleased called when the memory of the request is no longer used, which may be before
    *     or long after the result; not called when this method throws
    * @return completes with the result for the client; never fails
+   * @throws MemoryBudgetExceededException when some records are excluded, and the budget does not
+   *     admit a copy of the others
    */
   CompletableFuture<IngestResult> accept(
       RequestContext context,
       @Nullable IdempotencyKey key,
       OtlpPayload payload,
+      MemoryReservation memory,
       Runnable onReleased) {
     var request = key == null ? context : context.withDurableAck();
     var protocol = request.protocol();
@@ -171,6 +175,11 @@ public final class IngestService {
                   .formatted(expanded, limits.maxExpandedBytes())),
           onReleased);
     }
+    var excluded = collector.excludedOrdinals();
+    int acceptedCount = records - collector.rejectedCount() - collector.filteredCount();
+    if (acceptedCount > 0 && acceptedCount < records) {
+      memory.add(payload.length()); // for the copy without the excluded records
+    }
     metrics.recordReceived(protocol, total, payload.length());
     if (payload.unknownFields() > 0) {
       metrics.recordUnknownFields(protocol, payload.unknownFields());
@@ -182,7 +191,6 @@ public final class IngestService {
     if (rejectedCount > 0) {
       metrics.recordRejected(protocol, rejectedCount);
     }
-    int acceptedCount = records - collector.rejectedCount() - collector.filteredCount();
     var result =
         new IngestResult.Accepted(
             acceptedCount,
@@ -197,7 +205,6 @@ public final class IngestService {
       return completed(result, onReleased);
     }
     // the bytes of the client as they are, unless a record is excluded
-    var excluded = collector.excludedOrdinals();
     var otlp =
         excluded.isEmpty()
             ? payload.bytes()

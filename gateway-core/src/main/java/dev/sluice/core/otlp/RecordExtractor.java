@@ -7,8 +7,9 @@ import java.util.Objects;
 import java.util.function.IntPredicate;
 
 /**
- * Extracts records from OTLP bytes: these records with their resources and scopes, exactly as they
- * were sent and with unknown fields, without the other records.
+ * Extracts records from OTLP bytes: these records with their resources and scopes, without the
+ * other records. All fields are copied as they were sent, also unknown ones; only the lengths of
+ * the enclosing messages are encoded anew.
  *
  * <p>A resource or a scope without any of these records is left out, as is an unknown field of the
  * request, which belongs to no record. An instance serves one extraction on one thread.
@@ -19,15 +20,20 @@ public final class RecordExtractor {
   private static final int RESOURCE_LOGS = 1;
   private static final int SCOPE_LOGS = 2;
 
+  /** The capacity that {@link ByteOutput#writeVarint} needs, also for a number of fewer bytes. */
+  private static final int MAX_VARINT_BYTES = 10;
+
   private final ProtobufInput in = new ProtobufInput();
-  private final OtlpWriter out = new OtlpWriter(new ByteOutput(1024));
+  private final OtlpWriter out;
   private final IntPredicate selection;
 
   /** Number of records before the current position. */
   private int ordinal;
 
-  private RecordExtractor(byte[] otlp, IntPredicate selection) {
+  private RecordExtractor(byte[] otlp, int length, IntPredicate selection) {
     this.in.bytes = otlp;
+    // the output is not longer than the input, and never grows
+    this.out = new OtlpWriter(new ByteOutput(length + MAX_VARINT_BYTES));
     this.selection = selection;
   }
 
@@ -42,7 +48,7 @@ public final class RecordExtractor {
    */
   public static byte[] extract(byte[] otlp, int length, IntPredicate selection) {
     Objects.checkFromIndexSize(0, length, otlp.length);
-    var extractor = new RecordExtractor(otlp, selection);
+    var extractor = new RecordExtractor(otlp, length, selection);
     try {
       var _ = extractor.copyMessage(REQUEST, length);
     } catch (MalformedOtlpException e) {

@@ -104,8 +104,9 @@ final class IngestFixtures {
   static Submission submit(IngestService ingest, RequestContext context, OtlpPayload payload) {
     var released = new CompletableFuture<Void>();
     var key = PayloadDecoder.OTLP.idempotencyKey(context, payload.bytes());
+    var memory = new MemoryReservation(new MemoryBudget(Long.MAX_VALUE), 0);
     return new Submission(
-        ingest.accept(context, key, payload, () -> released.complete(null)), released);
+        ingest.accept(context, key, payload, memory, () -> released.complete(null)), released);
   }
 
   /** Returns a durable result with these rejections, and filtered records at these positions. */

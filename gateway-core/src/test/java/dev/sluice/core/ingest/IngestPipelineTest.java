@@ -177,6 +177,30 @@ class IngestPipelineTest {
   }
 
   @Test
+  void ingest_recordExcluded_reservesTheCopyOfTheOthers() {
+    var body = IngestFixtures.request("a", "bad");
+
+    var result = ingest("durable", body, PayloadDecoder.OTLP);
+
+    assertThat(budget.used()).isEqualTo(2L * body.length);
+    spool.accept(0);
+    assertThat(result).isCompletedWithValueMatching(it -> it instanceof IngestResult.Accepted);
+    assertThat(budget.used()).isZero();
+  }
+
+  @Test
+  void ingest_copyOfTheOthersOverBudget_isUnavailableAndAppendsNothing() {
+    var body = IngestFixtures.request("a", "bad " + "x".repeat(3 << 20));
+
+    var result = ingest("durable", body, PayloadDecoder.OTLP);
+    decodes.forEach(Runnable::run);
+
+    assertThat(result).isCompletedWithValueMatching(it -> it instanceof IngestResult.Unavailable);
+    assertThat(spool.batches()).isEmpty();
+    assertThat(budget.used()).isZero();
+  }
+
+  @Test
   void ingest_longBody_isDecodedByTheExecutor() {
     var result = ingest("durable", "x".repeat(BodyEncoding.MAX_INLINE_BYTES));
     assertThat(spool.batches()).isEmpty();
