@@ -414,7 +414,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     try {
       return LogBatchCodec.decode(entry.encodedBatch());
     } catch (UnreadableBatchException e) {
-      skipEntry(id, e.toString());
+      skipEntry(id, String.valueOf(e.getMessage()));
       return null;
     }
   }
