@@ -1,5 +1,7 @@
 package dev.sluice.api.config;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.sluice.engines.EmbeddedClickHouse;
 import dev.sluice.engines.EmbeddedRedis;
 import dev.sluice.engines.EngineStartException;
@@ -69,7 +71,7 @@ class EnginesConfiguration {
         ManagedEngines engines, RedisProperties redis, ClickHouseProperties clickHouse) {
       return new EngineUrls(
           engines.redis == null ? redis.url() : engines.redis.url(),
-          engines.clickHouse == null ? String.valueOf(clickHouse.url()) : engines.clickHouse.url());
+          engines.clickHouse == null ? requireNonNull(clickHouse.url()) : engines.clickHouse.url());
     }
   }
 
@@ -93,7 +95,7 @@ class EnginesConfiguration {
         if (startClickHouse) {
           startedClickHouse = startClickHouse(clickHouseSettings, properties);
         }
-      } catch (RuntimeException e) {
+      } catch (Throwable e) { // after an Error too, no process may remain without an owner
         if (starting != null) {
           var _ = starting.thenAccept(EmbeddedRedis::close).exceptionally(_ -> null).join();
         }
