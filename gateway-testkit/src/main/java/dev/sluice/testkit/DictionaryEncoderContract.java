@@ -143,6 +143,31 @@ public abstract class DictionaryEncoderContract extends LogContract {
         .allSatisfy(log -> assertThat(textOf(log)).isEqualTo(STACK_TRACE));
   }
 
+  /** The value of a key that was sent twice is the last one, after the values of other keys. */
+  @Test
+  void store_keySentTwice_bothTextsBecomeReferences() throws Exception {
+    var first = "first " + STACK_TRACE;
+    var other = "other " + STACK_TRACE;
+    var logs =
+        IntStream.range(0, 2)
+            .mapToObj(
+                i ->
+                    log(i).toBuilder()
+                        .addAttributes(pair("text", string(first)))
+                        .addAttributes(pair("other", string(other)))
+                        .addAttributes(pair("text", string(STACK_TRACE)))
+                        .build())
+            .toArray(LogRecord[]::new);
+
+    store(enricher(cache()), batchOf(logs));
+
+    var repeated = read(query().limit(10)).getLast().attributes();
+    assertThat(repeated)
+        .containsEntry("text", TextReference.of(STACK_TRACE))
+        .containsEntry("other", TextReference.of(other));
+    assertThat(entries(first)).isEmpty();
+  }
+
   @Test
   void store_longTextsSeenOnce_stayInline() throws Exception {
     var texts = IntStream.range(0, 20).mapToObj(i -> i + STACK_TRACE).toArray(String[]::new);
