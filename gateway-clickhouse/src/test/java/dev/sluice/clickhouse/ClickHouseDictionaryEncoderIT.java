@@ -48,7 +48,7 @@ class ClickHouseDictionaryEncoderIT extends DictionaryEncoderContract {
             null,
             new SharedDictionaryCache(new SharedDictionaryCache.CacheSettings(64, 64), dictionary)
                 .newWorkerCache(),
-            DictionaryEncoder.EncoderSettings.DEFAULT);
+            new DictionaryEncoder.EncoderSettings(1024, true));
     var batch = failures(trace, trace, "short", trace);
 
     assertThat(

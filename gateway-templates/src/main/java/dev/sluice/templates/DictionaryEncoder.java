@@ -39,8 +39,6 @@ public final class DictionaryEncoder implements LogEnricher {
    * @param resources whether the ids of resource attributes are resolved
    */
   public record EncoderSettings(int longTextThreshold, boolean resources) {
-    public static final EncoderSettings DEFAULT = new EncoderSettings(1024, true);
-
     public EncoderSettings {
       if (longTextThreshold != 0
           && (longTextThreshold < TextReference.MIN_TEXT_BYTES
@@ -234,9 +232,10 @@ public final class DictionaryEncoder implements LogEnricher {
     }
   }
 
-  /** Writes the new entries; the templates first, because they add pending entries to the cache. */
+  /**
+   * Writes the new entries; the template resolver writes those of the shared cache with its own.
+   */
   private WriteResult flush() throws InterruptedException {
-    var writeResult = templates == null ? new WriteResult.Written() : templates.flush();
-    return writeResult instanceof WriteResult.Written ? dictionaryCache.flush() : writeResult;
+    return templates == null ? dictionaryCache.flush() : templates.flush();
   }
 }

@@ -6,9 +6,9 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.core.delivery.Backoff;
 import dev.sluice.core.delivery.DeliveryWorker;
 import dev.sluice.core.port.DeliveryMetrics.PauseReason;
-import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogStore.StoreResult;
 import dev.sluice.core.port.Spool.AppendMode;
+import dev.sluice.core.port.WriteResult;
 import dev.sluice.testkit.InMemoryDeadLetterStore;
 import dev.sluice.testkit.InMemoryLogStore;
 import dev.sluice.testkit.InMemorySpool;
@@ -31,7 +31,7 @@ class DeliveryHealthTest {
           spool.consumer(),
           store,
           new InMemoryDeadLetterStore(),
-          LogEnricher.NONE,
+          (_, _) -> new WriteResult.Written(),
           new MicrometerMetrics(registry),
           new DeliveryWorker.WorkerSettings(
               new Backoff(Duration.ofMillis(1), Duration.ofMillis(1), Thread::sleep, () -> 0L),

@@ -13,13 +13,6 @@ import java.util.List;
 @FunctionalInterface
 public interface LogEnricher {
 
-  /** An enricher that resolves no ids. */
-  LogEnricher NONE =
-      (_, into) -> {
-        into.clear();
-        return new WriteResult.Written();
-      };
-
   /**
    * Resolves the ids of all records of a delivery. Blocks when the dictionary must be read or
    * written.

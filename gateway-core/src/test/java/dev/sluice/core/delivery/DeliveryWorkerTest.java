@@ -422,7 +422,7 @@ class DeliveryWorkerTest {
                 secondConsumer,
                 store,
                 deadLetters,
-                LogEnricher.NONE,
+                (_, _) -> new WriteResult.Written(),
                 new RecordingMetrics(),
                 new DeliveryWorker.WorkerSettings(backoff, this::sleep, () -> now, 3, 2))) {
       secondConsumer.offer("1-0", 1);
