@@ -7,6 +7,7 @@ import dev.sluice.core.delivery.DeadLetterReplayer;
 import dev.sluice.core.delivery.DeadLetterReplayer.ReplayResult;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.RecordIds;
 import dev.sluice.core.port.DeadLetterStore;
 import dev.sluice.core.port.DeadLetterStore.DeadLetterCounts;
 import dev.sluice.core.port.LogStore.DeliverySlice;
@@ -151,7 +152,8 @@ class ClickHouseDeadLetterStoreIT extends DeadLetterStoreContract {
     var spool = new InMemorySpool();
     spool.append(item.letter().log(), AppendMode.POSSIBLE_DUPLICATE);
     var first = spool.consumer().poll(Duration.ZERO, Duration.ZERO).orElseThrow();
-    assertThat(logStore.store(DeliverySlice.of(first))).isEqualTo(new StoreResult.Stored());
+    assertThat(logStore.store(DeliverySlice.of(first), RecordIds.NONE))
+        .isEqualTo(new StoreResult.Stored());
 
     var restarted = new InMemorySpool();
     var open = deadLetterStore.find(log.firstId()).orElseThrow();
@@ -160,7 +162,8 @@ class ClickHouseDeadLetterStoreIT extends DeadLetterStoreContract {
         .isEqualTo(new ReplayResult.Replayed());
     for (var delivery :
         List.of(first, restarted.consumer().poll(Duration.ZERO, Duration.ZERO).orElseThrow())) {
-      assertThat(logStore.store(DeliverySlice.of(delivery))).isEqualTo(new StoreResult.Stored());
+      assertThat(logStore.store(DeliverySlice.of(delivery), RecordIds.NONE))
+          .isEqualTo(new StoreResult.Stored());
       assertThat(deadLetterStore.write(delivery, List.of())).isEqualTo(new WriteResult.Written());
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.RecordIds;
 import dev.sluice.core.port.LogStore.DeliverySlice;
 import dev.sluice.core.port.LogStore.StoreResult;
 import dev.sluice.core.port.LogStore.StoreResult.Retryable;
@@ -61,7 +62,7 @@ final class ClickHouseExactlyOnceIT {
     store.store("t", batches);
     store.store("other", LogBatches.list(1, 10));
 
-    assertThat(store.store(retryOf("t", batches))).isEqualTo(STORED);
+    assertThat(store.store(retryOf("t", batches), RecordIds.NONE)).isEqualTo(STORED);
     assertThat(rows()).isEqualTo("110 110");
 
     store.store("t", batches);
@@ -76,7 +77,7 @@ final class ClickHouseExactlyOnceIT {
     assertThat(rows()).as("the token alone").isEqualTo("0 0");
 
     for (int i = 0; i < 2; i++) {
-      assertThat(store.store(retryOf("t", batches))).isEqualTo(STORED);
+      assertThat(store.store(retryOf("t", batches), RecordIds.NONE)).isEqualTo(STORED);
       assertThat(rows()).isEqualTo("100 100");
     }
   }
@@ -84,14 +85,14 @@ final class ClickHouseExactlyOnceIT {
   @Test
   void store_rowsLostRepeatedly_areStoredUntilTheTokensAreUsedUp() throws Exception {
     int stored = 0;
-    while (store.store(retryOf("t", batches)).equals(STORED)) {
+    while (store.store(retryOf("t", batches), RecordIds.NONE).equals(STORED)) {
       stored++;
       assertThat(rows()).isEqualTo("100 100");
       TestDatabase.execute("ALTER TABLE otel_logs DELETE WHERE 1 SETTINGS mutations_sync = 1");
     }
 
     assertThat(stored).isEqualTo(5);
-    assertThat(store.store(retryOf("t", batches)))
+    assertThat(store.store(retryOf("t", batches), RecordIds.NONE))
         .isInstanceOfSatisfying(
             Retryable.class,
             retryable ->
@@ -110,7 +111,7 @@ final class ClickHouseExactlyOnceIT {
           "ALTER TABLE otel_logs DELETE WHERE cityHash64(Id) % 3 = 0 SETTINGS mutations_sync = 1");
       assertThat(rows()).isNotEqualTo("20000 20000");
 
-      assertThat(store.store(retryOf("large", many))).isEqualTo(STORED);
+      assertThat(store.store(retryOf("large", many), RecordIds.NONE)).isEqualTo(STORED);
     }
     assertThat(rows()).isEqualTo("20000 20000");
   }
@@ -127,10 +128,10 @@ final class ClickHouseExactlyOnceIT {
       TestDatabase.execute("ALTER TABLE otel_logs DELETE WHERE 1 SETTINGS mutations_sync = 1");
 
       // The token hides the rows, as their expiry would.
-      assertThat(aged.store(retryOf("t", batches))).isEqualTo(STORED);
+      assertThat(aged.store(retryOf("t", batches), RecordIds.NONE)).isEqualTo(STORED);
       assertThat(rows()).isEqualTo("0 0");
     }
-    assertThat(store.store(retryOf("t", batches))).isEqualTo(STORED);
+    assertThat(store.store(retryOf("t", batches), RecordIds.NONE)).isEqualTo(STORED);
     assertThat(rows()).isEqualTo("100 100");
   }
 
@@ -150,7 +151,7 @@ final class ClickHouseExactlyOnceIT {
       TestDatabase.execute(
           "ALTER TABLE otel_logs MODIFY SETTING non_replicated_deduplication_window = 0");
 
-      assertThat(proxiedStore.store(retryOf("t", batches))).isEqualTo(STORED);
+      assertThat(proxiedStore.store(retryOf("t", batches), RecordIds.NONE)).isEqualTo(STORED);
       assertThat(rows()).isEqualTo("100 100");
     }
   }
@@ -172,7 +173,7 @@ final class ClickHouseExactlyOnceIT {
 
       assertThat(first.get()).isInstanceOf(Retryable.class);
       second.get();
-      assertThat(slow.store(retryOf("t", large))).isEqualTo(STORED);
+      assertThat(slow.store(retryOf("t", large), RecordIds.NONE)).isEqualTo(STORED);
     }
     assertThat(rows()).isEqualTo("80000 80000");
   }
@@ -211,7 +212,7 @@ final class ClickHouseExactlyOnceIT {
   /** The case in which the bytes of the first attempt are delayed. */
   @Test
   void store_firstInsertArrivesAfterTheSecond_leavesOneCopy() throws Exception {
-    assertThat(store.store(retryOf("t", batches))).isEqualTo(STORED);
+    assertThat(store.store(retryOf("t", batches), RecordIds.NONE)).isEqualTo(STORED);
 
     assertThat(store.store("t", batches)).isEqualTo(STORED);
 
@@ -237,7 +238,7 @@ final class ClickHouseExactlyOnceIT {
 
   private static boolean storeUntilStored(ClickHouseLogWriter store, DeliverySlice deliverySlice)
       throws InterruptedException {
-    while (!store.store(deliverySlice).equals(STORED)) {
+    while (!store.store(deliverySlice, RecordIds.NONE).equals(STORED)) {
       Thread.onSpinWait(); // after a kill by the other retry; a delivery worker would pause here
     }
     return true;
@@ -264,7 +265,7 @@ final class ClickHouseExactlyOnceIT {
         "ALTER TABLE otel_logs MODIFY SETTING non_replicated_deduplication_window = 0");
     store.store("t", batches);
 
-    assertThat(store.store(retryOf("t", batches))).isEqualTo(STORED);
+    assertThat(store.store(retryOf("t", batches), RecordIds.NONE)).isEqualTo(STORED);
     assertThat(TestDatabase.query("SELECT count(), uniqExact(Id) FROM counted"))
         .isEqualTo("100\t100");
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.InstanceOfAssertFactories.type;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.RecordIds;
 import dev.sluice.core.port.LogStore.DeliverySlice;
 import dev.sluice.core.port.LogStore.StoreResult;
 import dev.sluice.core.port.LogStore.StoreResult.Retryable;
@@ -83,7 +84,7 @@ final class ClickHouseFailureIT {
                 for (int i = 0; i < deliveries.size(); i++) {
                   boolean redelivered = false;
                   while (!store
-                      .store(sliceOf("kill-" + i, deliveries.get(i), redelivered))
+                      .store(sliceOf("kill-" + i, deliveries.get(i), redelivered), RecordIds.NONE)
                       .equals(STORED)) {
                     redelivered = true; // a delivery worker would pause here
                   }
@@ -121,9 +122,10 @@ final class ClickHouseFailureIT {
     store.store("first", LogBatches.list(1, 10));
     TestDatabase.execute("DROP TABLE log_template_counts SYNC");
 
-    assertThat(store.store(sliceOf("t", batches, false))).isInstanceOf(SchemaMismatch.class);
+    assertThat(store.store(sliceOf("t", batches, false), RecordIds.NONE))
+        .isInstanceOf(SchemaMismatch.class);
 
-    assertThat(store.store(sliceOf("t", batches, true))).isEqualTo(STORED);
+    assertThat(store.store(sliceOf("t", batches, true), RecordIds.NONE)).isEqualTo(STORED);
     assertThat(store.storedRecords()).isEqualTo(110);
     assertThat(TestDatabase.query("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("110");
   }
@@ -150,7 +152,7 @@ final class ClickHouseFailureIT {
 
     boolean redelivered = false;
     for (int i = 0; i < 3; i++) {
-      assertThat(store.store(sliceOf("t", batches, redelivered)))
+      assertThat(store.store(sliceOf("t", batches, redelivered), RecordIds.NONE))
           .asInstanceOf(type(SchemaMismatch.class))
           .extracting(SchemaMismatch::reason)
           .asString()
@@ -159,7 +161,7 @@ final class ClickHouseFailureIT {
     }
 
     TestDatabase.execute("ALTER TABLE otel_logs ADD COLUMN SeverityText LowCardinality(String)");
-    assertThat(store.store(sliceOf("t", batches, true))).isEqualTo(STORED);
+    assertThat(store.store(sliceOf("t", batches, true), RecordIds.NONE)).isEqualTo(STORED);
     assertThat(store.storedRecords()).isEqualTo(110);
     assertThat(TestDatabase.query("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("110");
   }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import dev.sluice.core.domain.RecordIds;
 import dev.sluice.core.port.LogStore.DeliverySlice;
 import dev.sluice.core.port.LogStore.StoreResult;
 import dev.sluice.core.port.SpoolConsumer.Delivery;
@@ -247,7 +248,7 @@ final class ClickHouseResponsesTest {
     // The server responds to KILL QUERY with a state other than "finished".
     var deliverySlice = DeliverySlice.of(new Delivery("token", LogBatches.list(1, 7), true));
 
-    assertThat(store.store(deliverySlice))
+    assertThat(store.store(deliverySlice, RecordIds.NONE))
         .isInstanceOfSatisfying(
             StoreResult.Retryable.class,
             retryable -> assertThat(retryable.reason()).contains("earlier insert"));

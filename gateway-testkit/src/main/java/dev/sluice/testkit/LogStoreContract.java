@@ -7,6 +7,7 @@ import com.google.protobuf.ByteString;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
+import dev.sluice.core.domain.RecordIds;
 import dev.sluice.core.port.LogStore;
 import dev.sluice.core.port.LogStore.DeliverySlice;
 import dev.sluice.core.port.LogStore.StoreResult;
@@ -323,9 +324,9 @@ public abstract class LogStoreContract extends LogContract {
   void store_corruptBatchOutsideTheSlice_isIgnored() throws Exception {
     var batches = List.of(LogBatches.of(3), malformedBatch(), LogBatches.of(2));
 
-    assertThat(store().store(new DeliverySlice(token(), batches, 0, 3, false)))
+    assertThat(store().store(new DeliverySlice(token(), batches, 0, 3, false), RecordIds.NONE))
         .isEqualTo(new StoreResult.Stored());
-    assertThat(store().store(new DeliverySlice(token(), batches, 4, 6, true)))
+    assertThat(store().store(new DeliverySlice(token(), batches, 4, 6, true), RecordIds.NONE))
         .isEqualTo(new StoreResult.Stored());
 
     assertIds(batches, 0, 1, 2, 4, 5);
@@ -353,10 +354,10 @@ public abstract class LogStoreContract extends LogContract {
   void store_slicesOfADelivery_storeOnlyTheirRecords() throws Exception {
     var batches = LogBatches.list(3, 4);
 
-    assertThat(store().store(new DeliverySlice("right", batches, 6, 12, false)))
+    assertThat(store().store(new DeliverySlice("right", batches, 6, 12, false), RecordIds.NONE))
         .isEqualTo(new StoreResult.Stored());
     assertIds(batches, 6, 7, 8, 9, 10, 11);
-    assertThat(store().store(new DeliverySlice("left", batches, 0, 6, false)))
+    assertThat(store().store(new DeliverySlice("left", batches, 0, 6, false), RecordIds.NONE))
         .isEqualTo(new StoreResult.Stored());
 
     assertIds(batches, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
@@ -366,7 +367,7 @@ public abstract class LogStoreContract extends LogContract {
   void store_redeliveredAndNothingStored_storesAll() throws Exception {
     var batches = LogBatches.list(3, 4);
 
-    assertThat(store().store(new DeliverySlice(token(), batches, 1, 11, true)))
+    assertThat(store().store(new DeliverySlice(token(), batches, 1, 11, true), RecordIds.NONE))
         .isEqualTo(new StoreResult.Stored());
 
     assertIds(batches, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
@@ -378,7 +379,7 @@ public abstract class LogStoreContract extends LogContract {
     store(batches.toArray(LogBatch[]::new));
 
     for (int i = 0; i < 2; i++) {
-      assertThat(store().store(new DeliverySlice(token(), batches, 0, 12, true)))
+      assertThat(store().store(new DeliverySlice(token(), batches, 0, 12, true), RecordIds.NONE))
           .isEqualTo(new StoreResult.Stored());
     }
 
@@ -388,10 +389,10 @@ public abstract class LogStoreContract extends LogContract {
   @Test
   void store_redeliveredAndSomeStored_storesTheOthers() throws Exception {
     var batches = LogBatches.list(5, 4);
-    store().store(new DeliverySlice(token(), batches, 3, 9, false));
-    store().store(new DeliverySlice(token(), batches, 12, 13, false));
+    store().store(new DeliverySlice(token(), batches, 3, 9, false), RecordIds.NONE);
+    store().store(new DeliverySlice(token(), batches, 12, 13, false), RecordIds.NONE);
 
-    assertThat(store().store(new DeliverySlice(token(), batches, 1, 20, true)))
+    assertThat(store().store(new DeliverySlice(token(), batches, 1, 20, true), RecordIds.NONE))
         .isEqualTo(new StoreResult.Stored());
 
     assertIds(batches, IntStream.range(1, 20).toArray());
@@ -402,10 +403,11 @@ public abstract class LogStoreContract extends LogContract {
     var times =
         LongStream.range(0, 600).mapToObj(i -> BASE_NANOS - (i * 7 % 300) * DAY - i).toList();
     var batches = List.of(batchAt(times.subList(0, 250)), batchAt(times.subList(250, 600)));
-    store().store(new DeliverySlice(token(), batches, 100, 420, false));
+    store().store(new DeliverySlice(token(), batches, 100, 420, false), RecordIds.NONE);
 
     for (int i = 0; i < 2; i++) {
-      assertThat(store().store(new DeliverySlice("days again", batches, 0, 600, true)))
+      assertThat(
+              store().store(new DeliverySlice("days again", batches, 0, 600, true), RecordIds.NONE))
           .isEqualTo(new StoreResult.Stored());
       assertIds(batches, IntStream.range(0, 600).toArray());
     }
@@ -424,9 +426,9 @@ public abstract class LogStoreContract extends LogContract {
     var ownBatches = IntStream.range(0, 600).filter(i -> i % 3 != 1).mapToObj(all::get).toList();
     var otherBatches = IntStream.range(0, 600).filter(i -> i % 3 == 1).mapToObj(all::get).toList();
     store(otherBatches.toArray(LogBatch[]::new));
-    store().store(new DeliverySlice(token(), ownBatches, 50, 350, false));
+    store().store(new DeliverySlice(token(), ownBatches, 50, 350, false), RecordIds.NONE);
 
-    assertThat(store().store(new DeliverySlice(token(), ownBatches, 0, 400, true)))
+    assertThat(store().store(new DeliverySlice(token(), ownBatches, 0, 400, true), RecordIds.NONE))
         .isEqualTo(new StoreResult.Stored());
 
     assertThat(allLogs().stream().map(StoredLog::id))

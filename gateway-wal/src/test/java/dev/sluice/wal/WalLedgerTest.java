@@ -3,6 +3,7 @@ package dev.sluice.wal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.RecordIds;
 import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.core.ledger.Ledger;
 import dev.sluice.core.port.LogStore.DeliverySlice;
@@ -42,7 +43,7 @@ class WalLedgerTest {
     var store = new InMemoryLogStore();
     redis.append(batch, AppendMode.SYNC);
     var delivery = redis.consumer().poll(Duration.ZERO, Duration.ZERO).orElseThrow();
-    store.store(new DeliverySlice(delivery.token(), List.of(batch), 0, 5, false));
+    store.store(new DeliverySlice(delivery.token(), List.of(batch), 0, 5, false), RecordIds.NONE);
     redis.consumer().ack(delivery);
 
     clock.advance(Duration.ofDays(1));

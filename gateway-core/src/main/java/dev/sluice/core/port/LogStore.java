@@ -23,14 +23,11 @@ public interface LogStore {
    */
   StoreResult store(DeliverySlice slice, RecordIds ids) throws InterruptedException;
 
-  /** Stores the records of a slice without dictionary ids. */
-  default StoreResult store(DeliverySlice slice) throws InterruptedException {
-    return store(slice, RecordIds.NONE);
-  }
-
-  /** Stores all records of batches for which there is no earlier attempt. */
+  /**
+   * Stores all records of batches for which there is no earlier attempt, without dictionary ids.
+   */
   default StoreResult store(String token, List<LogBatch> batches) throws InterruptedException {
-    return store(DeliverySlice.of(new Delivery(token, batches, false)));
+    return store(DeliverySlice.of(new Delivery(token, batches, false)), RecordIds.NONE);
   }
 
   /**
