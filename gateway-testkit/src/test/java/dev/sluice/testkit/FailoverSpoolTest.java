@@ -18,6 +18,7 @@ import dev.sluice.core.port.SpoolConsumer.Delivery;
 import dev.sluice.core.port.TimeoutScheduler;
 import dev.sluice.testkit.FlakySpool.Behavior;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -376,10 +377,12 @@ final class FailoverSpoolTest {
   void poll_manyPossibleDuplicates_checksFewAtATime() throws Exception {
     failover.start();
     primary.setBehavior(Behavior.UNRESPONSIVE);
+    var appended = new ArrayList<CompletableFuture<AppendResult>>();
     for (int i = 0; i < 40; i++) {
-      var _ = append(LogBatches.of(1));
+      appended.add(append(LogBatches.of(1)));
     }
     clock.advance(PRIMARY_TIMEOUT);
+    appended.forEach(FailoverSpoolTest::receipt);
     recoverPrimary();
     primary.setBehavior(Behavior.UNRESPONSIVE);
 
