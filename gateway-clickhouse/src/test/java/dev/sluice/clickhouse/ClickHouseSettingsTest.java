@@ -20,7 +20,7 @@ final class ClickHouseSettingsTest {
   @Test
   void new_retentionOfZero_isRejected() {
     assertThatThrownBy(
-            () -> TestDatabase.settings(URL, "sluice", 1, Indexes.BODY, Duration.ZERO, null))
+            () -> TestDatabase.settings(URL, "sluice", 1 << 20, Indexes.BODY, Duration.ZERO, null))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("retention");
   }
