@@ -346,7 +346,12 @@ public final class RedisSpool
               if (failure != null) {
                 return onAppendFailed(failure);
               }
-              return id == null ? new AppendResult.ClaimLost() : onAppended(shard, id);
+              if (id == null) {
+                return new AppendResult.ClaimLost();
+              }
+              return Arrays.equals(id, REFUSED)
+                  ? new AppendResult.Refused()
+                  : onAppended(shard, id);
             });
   }
 

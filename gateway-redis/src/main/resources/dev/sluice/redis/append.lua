@@ -7,12 +7,9 @@
 -- have been appended to another spool or be in the store already, 2 when it is a replay, which may
 -- be in the store too and is counted as accepted already, else 0; then for an append under a claim:
 -- key, owner.
--- Returns the entry's id, or nil when the claim no longer belongs to the owner. Fails when
--- resolve.lua has refused the append id.
+-- Returns the entry's id, 'refused' when resolve.lua has refused the append id, or nil when the claim
+-- no longer belongs to the owner.
 local appended = redis.call('HGET', KEYS[4], ARGV[1])
-if appended == 'refused' then
-  return redis.error_reply('REFUSED another spool delivers this batch')
-end
 if appended then
   -- From Redis 7.2 on, WAIT waits for the last write of its connection. So this call needs a write
   -- that a full memory does not reject: these two writes undo each other.

@@ -107,7 +107,7 @@ public final class InMemorySpool
       return new AppendResult.Accepted(known);
     }
     if (refused.contains(batch.appendId())) {
-      return new AppendResult.Unavailable(Duration.ofSeconds(1), "the append id is refused");
+      return new AppendResult.Refused();
     }
     lastEntryId++;
     consumer.add(

@@ -62,6 +62,8 @@ public final class DeadLetterReplayer {
       }
       case AppendResult.Unavailable unavailable ->
           new ReplayResult.SpoolUnavailable(unavailable.reason());
+      case AppendResult.Refused() ->
+          new ReplayResult.SpoolUnavailable("the log is in the write-ahead log of a gateway");
       case AppendResult.ClaimLost() ->
           throw new IllegalStateException("claim lost by an append without a claim");
     };

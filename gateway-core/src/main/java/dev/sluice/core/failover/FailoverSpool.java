@@ -165,10 +165,15 @@ public final class FailoverSpool
         .append(() -> primary.spool().append(batch, mode))
         .thenCompose(
             result ->
-                result instanceof AppendResult.Unavailable
+                belongsToFallback(result)
                     ? runOnFallbackExecutor(
                         () -> appendToFallback(batch, AppendMode.POSSIBLE_DUPLICATE))
                     : CompletableFuture.completedStage(result));
+  }
+
+  /** Whether the primary has no result, or leaves the batch to a fallback. */
+  private static boolean belongsToFallback(AppendResult result) {
+    return result instanceof AppendResult.Unavailable || result instanceof AppendResult.Refused;
   }
 
   private CompletionStage<AppendResult> appendToFallback(LogBatch batch, AppendMode mode) {
@@ -193,7 +198,7 @@ public final class FailoverSpool
                           new Receipt(-1 - receipt.shard(), receipt.entryId()));
                   case AppendResult.Unavailable(var retryAfter, var reason, _) ->
                       unavailableResult(retryAfter, reason, mode);
-                  case AppendResult.ClaimLost() -> result;
+                  case AppendResult.ClaimLost(), AppendResult.Refused() -> result;
                 });
   }
 
@@ -330,7 +335,8 @@ public final class FailoverSpool
               switch (result) {
                 case AppendResult.Accepted(_) -> keyIndex.markCompleted(claim.key());
                 case AppendResult.ClaimLost() -> keyIndex.release(claim);
-                case AppendResult.Unavailable _ -> {} // the caller releases the claim
+                case AppendResult.Unavailable _,
+                    AppendResult.Refused() -> {} // the caller releases it
               }
               return result;
             });
@@ -348,7 +354,7 @@ public final class FailoverSpool
         .append(() -> primary.keys().append(batch, claim, mode))
         .thenCompose(
             result ->
-                result instanceof AppendResult.Unavailable
+                belongsToFallback(result)
                     ? runOnFallbackExecutor(
                         () -> claimFallbackAndAppend(batch, claim, AppendMode.POSSIBLE_DUPLICATE))
                     : CompletableFuture.completedStage(result));

@@ -327,6 +327,7 @@ public final class IngestService {
   private CompletionStage<AppendResult> releaseClaimOnFailure(
       Claim claim, AppendResult appendResult) {
     return appendResult instanceof AppendResult.Unavailable
+            || appendResult instanceof AppendResult.Refused
         ? idempotencyStore.release(claim).handle((_, _) -> appendResult)
         : CompletableFuture.completedStage(appendResult);
   }
@@ -348,6 +349,10 @@ public final class IngestService {
       }
       case AppendResult.Unavailable(var retryAfter, var reason, _) ->
           CompletableFuture.completedStage(toUnavailable(request, pending, retryAfter, reason));
+      case AppendResult.Refused() ->
+          CompletableFuture.completedStage(
+              toUnavailable(
+                  request, pending, Duration.ZERO, "the spool has refused the append id"));
       case AppendResult.ClaimLost() ->
           CompletableFuture.completedStage(
               toUnavailable(

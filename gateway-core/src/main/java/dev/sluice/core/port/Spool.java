@@ -68,6 +68,12 @@ public interface Spool {
       }
     }
 
+    /**
+     * The spool does not have the batch and does not accept it, because a fallback of the spool
+     * delivers it, see {@link AppendResolver#resolve}.
+     */
+    record Refused() implements AppendResult {}
+
     /** The spool does not have the batch: another request owns the claim on its key. */
     record ClaimLost() implements AppendResult {}
   }
