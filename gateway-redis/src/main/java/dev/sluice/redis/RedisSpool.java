@@ -11,6 +11,7 @@ import dev.sluice.core.port.AppendResolver;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DailyCounts;
 import dev.sluice.core.port.DeliveryStatusReader;
+import dev.sluice.core.port.FallbackCounts;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.SpoolConsumer;
@@ -66,6 +67,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@code dead}: dead letters of an earlier release, see {@link #moveDeadLetters}.
  * </ul>
  *
+ * <p>The hash {@code {prefix}:fallbacks} has the counts of each node's fallback.
+ *
  * <p>An append whose outcome is unknown is sent again unchanged, to the same shard, which
  * recognizes it by its append id. An append that Redis has rejected is not sent again. {@link
  * #resolve} refuses an append id that Redis does not know.
@@ -80,6 +83,7 @@ public final class RedisSpool
         DailyCounts,
         Backlog,
         AppendResolver,
+        FallbackCounts,
         AutoCloseable {
 
   /**
@@ -250,6 +254,7 @@ public final class RedisSpool
 
   private final RedisIdempotencyStore idempotencyStore;
   private final DeadLetterMover deadLetterMover;
+  private final RedisFallbackCounts fallbackCounts;
 
   /**
    * Whether Redis rejected the last append because its memory is full. Between two appends the
@@ -279,6 +284,7 @@ public final class RedisSpool
     this.queryConnection = new RedisConnection(client, uri);
     this.idempotencyStore =
         new RedisIdempotencyStore(settings, shards, this::retryUntilOutcomeKnown);
+    this.fallbackCounts = new RedisFallbackCounts(settings, queryConnection);
     this.deadLetterMover = new DeadLetterMover(settings, shards, new RedisConnection(client, uri));
   }
 
@@ -398,6 +404,16 @@ public final class RedisSpool
   @Override
   public CompletionStage<ClaimResult> completeKey(UsedKey key) {
     return idempotencyStore.complete(key);
+  }
+
+  @Override
+  public CompletionStage<Void> publish(String node, SortedMap<LocalDate, RecordCounts> counts) {
+    return fallbackCounts.publish(node, counts);
+  }
+
+  @Override
+  public SortedMap<LocalDate, RecordCounts> countsOfOtherNodes(String node, LocalDate from) {
+    return fallbackCounts.countsOfOtherNodes(node, from);
   }
 
   private CompletableFuture<byte @Nullable []> awaitReplicas(

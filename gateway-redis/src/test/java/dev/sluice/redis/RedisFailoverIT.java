@@ -62,9 +62,10 @@ class RedisFailoverIT {
         new FailoverSpool(
             FailoverSpool.SpoolTarget.of("Redis", primary),
             primary,
+            primary,
             FailoverSpool.SpoolTarget.of("the fallback", fallback),
             new FailoverSpool.FailoverSettings(
-                Duration.ofMillis(500), Duration.ofMillis(100), 1_000, Duration.ofDays(1)),
+                "node", Duration.ofMillis(500), Duration.ofMillis(100), 1_000, Duration.ofDays(1)),
             (delay, task) -> {
               var _ = timer.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
             },

@@ -3,8 +3,10 @@ package dev.sluice.redis;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DailyCounts;
 import dev.sluice.core.port.DeliveryStatusReader;
+import dev.sluice.core.port.FallbackCounts;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.SpoolConsumer;
+import dev.sluice.testkit.FallbackCountsContract;
 import dev.sluice.testkit.SharedEngines;
 import dev.sluice.testkit.SpoolContract;
 import java.time.Duration;
@@ -48,6 +50,14 @@ class RedisSpoolIT extends SpoolContract {
   class Counts extends DailyCountsContract {
     @Override
     protected DailyCounts dailyCounts() {
+      return spool;
+    }
+  }
+
+  @Nested
+  class Fallbacks extends FallbackCountsContract {
+    @Override
+    protected FallbackCounts fallbackCounts() {
       return spool;
     }
   }

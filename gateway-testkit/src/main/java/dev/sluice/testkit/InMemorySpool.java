@@ -9,6 +9,7 @@ import dev.sluice.core.port.AppendResolver;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DailyCounts;
 import dev.sluice.core.port.DeliveryStatusReader;
+import dev.sluice.core.port.FallbackCounts;
 import dev.sluice.core.port.FallbackDuplicateCheck;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
@@ -40,7 +41,13 @@ import org.jspecify.annotations.Nullable;
  * consumer and of the keys, is guarded by {@code lock}.
  */
 public final class InMemorySpool
-    implements Spool, IdempotencyStore, DeliveryStatusReader, DailyCounts, Backlog, AppendResolver {
+    implements Spool,
+        IdempotencyStore,
+        DeliveryStatusReader,
+        DailyCounts,
+        Backlog,
+        AppendResolver,
+        FallbackCounts {
   private final InstantSource clock;
   private final ReentrantLock lock = new ReentrantLock();
   private final InMemorySpoolConsumer consumer;
@@ -50,6 +57,7 @@ public final class InMemorySpool
   private final Map<UUID, Receipt> receipts = new HashMap<>();
   private final SortedMap<LocalDate, RecordCounts> acceptedByDay = new TreeMap<>();
   private final Set<UUID> refused = new HashSet<>();
+  private final Map<String, SortedMap<LocalDate, RecordCounts>> fallbackCounts = new HashMap<>();
 
   /** Creates a spool without limits, with the system clock. */
   public InMemorySpool() {
@@ -168,6 +176,33 @@ public final class InMemorySpool
                           new RecordCounts(0, batch.records(), 0),
                           RecordCounts::plus));
           return new TreeMap<>(days.tailMap(from));
+        });
+  }
+
+  @Override
+  public CompletionStage<Void> publish(String node, SortedMap<LocalDate, RecordCounts> counts) {
+    return locked(
+        () -> {
+          if (unavailable != null) {
+            return failedStage(new IllegalStateException(unavailable.reason()));
+          }
+          fallbackCounts.put(node, new TreeMap<>(counts));
+          return completedStage(null);
+        });
+  }
+
+  @Override
+  public SortedMap<LocalDate, RecordCounts> countsOfOtherNodes(String node, LocalDate from) {
+    return locked(
+        () -> {
+          var days = new TreeMap<LocalDate, RecordCounts>();
+          fallbackCounts.forEach(
+              (other, counts) -> {
+                if (!other.equals(node)) {
+                  counts.tailMap(from).forEach((day, n) -> days.merge(day, n, RecordCounts::plus));
+                }
+              });
+          return days;
         });
   }
 

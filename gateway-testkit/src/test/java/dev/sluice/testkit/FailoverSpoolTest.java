@@ -73,13 +73,29 @@ final class FailoverSpoolTest {
         new FailoverSpool(
             FailoverSpool.SpoolTarget.of("Redis", primary),
             primary,
+            primary,
             FailoverSpool.SpoolTarget.of("the log", fallback),
-            new FailoverSpool.FailoverSettings(primaryTimeout, probeInterval, MAX_KEYS, RETENTION),
+            new FailoverSpool.FailoverSettings(
+                "node-1", primaryTimeout, probeInterval, MAX_KEYS, RETENTION),
             scheduler,
             timeoutScheduler,
             clock);
     fallback.setDuplicateCheck(spool.duplicateCheck());
     return spool;
+  }
+
+  /** Returns a further process with the same primary. */
+  private FailoverSpool node(String name, InMemorySpool itsFallback) {
+    return new FailoverSpool(
+        FailoverSpool.SpoolTarget.of("Redis", primary),
+        primary,
+        primary,
+        FailoverSpool.SpoolTarget.of("the log", itsFallback),
+        new FailoverSpool.FailoverSettings(
+            name, PRIMARY_TIMEOUT, PROBE_INTERVAL, MAX_KEYS, RETENTION),
+        clock,
+        clock,
+        clock);
   }
 
   @AfterEach
@@ -305,6 +321,42 @@ final class FailoverSpoolTest {
     assertThat(consumer.poll(Duration.ZERO, Duration.ZERO)).isEmpty();
     assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(3, 0, 0));
     assertThat(statusOf(receipt)).isEqualTo(new DeliveryStatus.Delivered());
+  }
+
+  @Test
+  void append_idRefusedByPrimary_isInFallbackAndPrimaryStaysInUse() throws Exception {
+    failover.start();
+    var batch = LogBatches.of(3);
+    primarySpool.resolve(batch.appendId()).toCompletableFuture().join();
+
+    var receipt = receipt(append(batch));
+
+    assertThat(receipt.shard()).isNegative();
+    assertThat(failover.failoverStatus().primaryAvailable()).isTrue();
+    var delivery = consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow();
+    assertThat(ids(delivery)).containsExactly(batch.appendId());
+    assertThat(delivery.redelivered()).isTrue();
+  }
+
+  @Test
+  void recordCounts_twoNodes_includeTheFallbackOfTheOther() throws Exception {
+    failover.start();
+    var otherFallback = new InMemorySpool();
+    try (var other = node("node-2", otherFallback)) {
+      other.start();
+      primary.setBehavior(Behavior.UNAVAILABLE);
+      clock.advance(PROBE_INTERVAL);
+      receipt(append(LogBatches.of(5)));
+      recoverPrimary();
+      clock.advance(PROBE_INTERVAL);
+      assertThat(other.recordCounts()).isEqualTo(new RecordCounts(5, 5, 0));
+
+      consumer.ack(consumer.poll(Duration.ZERO, Duration.ZERO).orElseThrow());
+      clock.advance(PROBE_INTERVAL);
+
+      assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(5, 0, 0));
+      assertThat(other.recordCounts()).isEqualTo(new RecordCounts(5, 0, 0));
+    }
   }
 
   @Test

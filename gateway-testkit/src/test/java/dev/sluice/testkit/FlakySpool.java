@@ -5,6 +5,7 @@ import dev.sluice.core.port.AppendResolver;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DailyCounts;
 import dev.sluice.core.port.DeliveryStatusReader;
+import dev.sluice.core.port.FallbackCounts;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
 import java.time.Duration;
@@ -18,7 +19,13 @@ import java.util.function.Supplier;
 
 /** A spool that delegates to another and fails as the test configures. */
 final class FlakySpool
-    implements Spool, IdempotencyStore, DeliveryStatusReader, DailyCounts, Backlog, AppendResolver {
+    implements Spool,
+        IdempotencyStore,
+        DeliveryStatusReader,
+        DailyCounts,
+        Backlog,
+        AppendResolver,
+        FallbackCounts {
   enum Behavior {
     HEALTHY,
     /** Reports that it is unavailable. */
@@ -105,6 +112,18 @@ final class FlakySpool
     return respond(
         new ClaimResult.Unavailable(Duration.ofSeconds(7), "primary is full"),
         () -> spool.completeKey(key));
+  }
+
+  @Override
+  public CompletionStage<Void> publish(String node, SortedMap<LocalDate, RecordCounts> counts) {
+    return behavior.get() == Behavior.HEALTHY
+        ? spool.publish(node, counts)
+        : new CompletableFuture<>();
+  }
+
+  @Override
+  public SortedMap<LocalDate, RecordCounts> countsOfOtherNodes(String node, LocalDate from) {
+    return spool.countsOfOtherNodes(node, from);
   }
 
   @Override

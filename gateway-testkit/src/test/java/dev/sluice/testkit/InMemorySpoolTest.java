@@ -6,6 +6,7 @@ import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DailyCounts;
 import dev.sluice.core.port.DailyCounts.RecordCounts;
 import dev.sluice.core.port.DeliveryStatusReader;
+import dev.sluice.core.port.FallbackCounts;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
@@ -55,6 +56,14 @@ class InMemorySpoolTest extends SpoolContract {
   class Counts extends DailyCountsContract {
     @Override
     protected DailyCounts dailyCounts() {
+      return spool;
+    }
+  }
+
+  @Nested
+  class Fallbacks extends FallbackCountsContract {
+    @Override
+    protected FallbackCounts fallbackCounts() {
       return spool;
     }
   }

@@ -63,9 +63,10 @@ class WalLedgerTest {
     return new FailoverSpool(
         FailoverSpool.SpoolTarget.of("Redis", redis),
         redis,
+        redis,
         FailoverSpool.SpoolTarget.of("the WAL", spool),
         new FailoverSpool.FailoverSettings(
-            Duration.ofSeconds(1), Duration.ofSeconds(1), 10, Duration.ofDays(1)),
+            "node", Duration.ofSeconds(1), Duration.ofSeconds(1), 10, Duration.ofDays(1)),
         clock,
         clock,
         clock);

@@ -38,14 +38,16 @@ class FailoverSpoolConfiguration {
       RedisSpool redis,
       SpoolSettings settings,
       FailoverProperties failover,
+      WalProperties walProperties,
       Scheduler scheduler,
       TimeoutScheduler timeoutScheduler,
       InstantSource clock) {
     return new FailoverSpool(
         SpoolTarget.of("Redis", redis),
         redis,
+        redis,
         SpoolTarget.of("the write-ahead log", wal),
-        settings.failover(failover),
+        settings.failover(failover, walProperties),
         scheduler,
         timeoutScheduler,
         clock);

@@ -36,8 +36,9 @@ record SpoolSettings(String instance, IngestProperties ingest, DeliveryLimits de
         ingest.idempotencyKeyTtl());
   }
 
-  FailoverSettings failover(FailoverProperties failover) {
+  FailoverSettings failover(FailoverProperties failover, WalProperties wal) {
     return new FailoverSettings(
+        wal.nodeOrElse(instance),
         failover.primaryTimeout(),
         failover.probeInterval(),
         ingest.idempotencyKeys(),

@@ -23,9 +23,10 @@ class SpoolHealthTest {
       new FailoverSpool(
           FailoverSpool.SpoolTarget.of("Redis", primary),
           primary,
+          primary,
           FailoverSpool.SpoolTarget.of("the write-ahead log", fallback),
           new FailoverSpool.FailoverSettings(
-              Duration.ofSeconds(10), Duration.ofHours(1), 10, Duration.ofDays(1)),
+              "node", Duration.ofSeconds(10), Duration.ofHours(1), 10, Duration.ofDays(1)),
           (_, _) -> {}, // no timer runs
           (_, _) -> () -> {},
           InstantSource.system());

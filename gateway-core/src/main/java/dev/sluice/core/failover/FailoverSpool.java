@@ -5,6 +5,7 @@ import dev.sluice.core.port.AppendResolver;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DailyCounts;
 import dev.sluice.core.port.DeliveryStatusReader;
+import dev.sluice.core.port.FallbackCounts;
 import dev.sluice.core.port.FallbackDuplicateCheck;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Scheduler;
@@ -72,6 +73,8 @@ public final class FailoverSpool
   /**
    * Settings of the failover.
    *
+   * @param node the name under which the counts of the fallback are published, the same for as long
+   *     as the fallback exists
    * @param primaryTimeout maximum duration of an append to the primary before the batch goes to the
    *     fallback, at least 1 ms
    * @param probeInterval interval of the probes of the primary, at least 1 ms
@@ -80,7 +83,11 @@ public final class FailoverSpool
    * @param keyRetention duration for which a key is kept
    */
   public record FailoverSettings(
-      Duration primaryTimeout, Duration probeInterval, int maxKeys, Duration keyRetention) {
+      String node,
+      Duration primaryTimeout,
+      Duration probeInterval,
+      int maxKeys,
+      Duration keyRetention) {
     public FailoverSettings {
       if (primaryTimeout.toMillis() < 1 || probeInterval.toMillis() < 1) {
         throw new IllegalArgumentException(
@@ -113,15 +120,20 @@ public final class FailoverSpool
   private final DuplicateResolver duplicateResolver;
   private final IdempotencyKeyIndex keyIndex;
   private final KeyCopier keyCopier;
+  private final FallbackCounts fallbackCounts;
+  private final String node;
+  private final CountsPublisher countsPublisher;
 
   /**
    * Creates the spool.
    *
    * @param resolver the resolver of the primary
+   * @param fallbackCounts the counts of all fallbacks, in the primary
    */
   public FailoverSpool(
       SpoolTarget primary,
       AppendResolver resolver,
+      FallbackCounts fallbackCounts,
       SpoolTarget fallback,
       FailoverSettings settings,
       Scheduler scheduler,
@@ -134,11 +146,25 @@ public final class FailoverSpool
         new DuplicateResolver(primary.deliveryStatuses(), resolver, breaker, scheduler);
     this.keyIndex = new IdempotencyKeyIndex(settings.maxKeys(), settings.keyRetention(), clock);
     this.keyCopier = new KeyCopier(resolver, breaker, scheduler, settings.maxKeys());
+    this.fallbackCounts = fallbackCounts;
+    this.node = settings.node();
+    this.countsPublisher =
+        new CountsPublisher(
+            fallbackCounts,
+            node,
+            fallback.dailyCounts(),
+            breaker,
+            scheduler,
+            settings.probeInterval());
   }
 
-  /** Starts the probes of the primary and the copy of idempotency keys. Call once. */
+  /**
+   * Starts the probes of the primary, the copy of idempotency keys and the publication of the
+   * fallback's counts. Call once.
+   */
   public void start() {
     breaker.start(keyCopier::start);
+    countsPublisher.start();
     keyCopier.add(fallback.keys().usedKeys());
   }
 
@@ -263,17 +289,20 @@ public final class FailoverSpool
   /**
    * {@inheritDoc}
    *
-   * <p>A batch that is in both spools is counted twice, as accepted and as in flight, until one of
-   * them has delivered it.
+   * <p>Includes what the other processes have published of their fallbacks. A batch that is in both
+   * spools is counted twice, as accepted and as in flight, until one of them has delivered it.
    */
   @Override
   public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
     var days = new TreeMap<>(fallback.dailyCounts().recordCounts(from));
-    primary
-        .dailyCounts()
-        .recordCounts(from)
-        .forEach((day, recordCounts) -> days.merge(day, recordCounts, RecordCounts::plus));
+    primary.dailyCounts().recordCounts(from).forEach((day, n) -> add(days, day, n));
+    fallbackCounts.countsOfOtherNodes(node, from).forEach((day, n) -> add(days, day, n));
     return days;
+  }
+
+  private static void add(
+      SortedMap<LocalDate, RecordCounts> days, LocalDate day, RecordCounts counts) {
+    days.merge(day, counts, RecordCounts::plus);
   }
 
   /**
@@ -439,6 +468,7 @@ public final class FailoverSpool
   @Override
   public void close() {
     breaker.stop();
+    countsPublisher.stop();
     keyCopier.close();
   }
 }
