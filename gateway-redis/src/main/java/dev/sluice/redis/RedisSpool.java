@@ -30,20 +30,17 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.LocalDate;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
-import java.util.function.ObjLongConsumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -233,9 +230,16 @@ public final class RedisSpool
   private static final Executor RETRY_EXECUTOR =
       CompletableFuture.delayedExecutor(RETRY_DELAY.toMillis(), TimeUnit.MILLISECONDS);
 
+  /**
+   * Encodes batches, and completes appends with all that depends on them, such as the responses to
+   * clients. So the thread of the connection does nothing but Redis, and the threads of the
+   * protocols compress nothing.
+   */
+  private static final Executor ENCODER =
+      Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("redis-encoder-", 0).factory());
+
   private static final byte[] APPENDED_FIELD = "appended".getBytes(UTF_8);
   private static final byte[] SETTLED_FIELD = "settled".getBytes(UTF_8);
-  private static final byte[] STREAM_START = {'-'};
   private static final byte[] REFUSED = "refused".getBytes(UTF_8);
 
   private static final Duration RETRY_AFTER_UNREACHABLE = Duration.ofSeconds(1);
@@ -254,6 +258,7 @@ public final class RedisSpool
 
   private final RedisIdempotencyStore idempotencyStore;
   private final DeadLetterMover deadLetterMover;
+  private final RedisDailyCounts dailyCounts;
   private final RedisFallbackCounts fallbackCounts;
 
   /**
@@ -284,6 +289,7 @@ public final class RedisSpool
     this.queryConnection = new RedisConnection(client, uri);
     this.idempotencyStore =
         new RedisIdempotencyStore(settings, shards, this::retryUntilOutcomeKnown);
+    this.dailyCounts = new RedisDailyCounts(settings, shards, queryConnection, clock);
     this.fallbackCounts = new RedisFallbackCounts(settings, queryConnection);
     this.deadLetterMover = new DeadLetterMover(settings, shards, new RedisConnection(client, uri));
   }
@@ -322,6 +328,38 @@ public final class RedisSpool
 
   private CompletionStage<AppendResult> append(
       ShardKeys shard, LogBatch batch, AppendMode mode, List<byte[]> claim) {
+    byte[][] redisKeys = {
+      shard.stream(),
+      shard.ledger(),
+      shard.appends(),
+      shard.appendEntries(),
+      shard.keys(),
+      shard.keyAges()
+    };
+    return CompletableFuture.supplyAsync(() -> appendArguments(batch, mode, claim), ENCODER)
+        .thenCompose(
+            arguments ->
+                retryUntilOutcomeKnown(
+                    redis ->
+                        Script.APPEND
+                            .<byte[]>run(redis, redisKeys, arguments)
+                            .thenCompose(id -> awaitReplicas(redis, id))))
+        .handleAsync(
+            (id, failure) -> {
+              if (failure != null) {
+                return onAppendFailed(failure);
+              }
+              if (id == null) {
+                return new AppendResult.ClaimLost();
+              }
+              return Arrays.equals(id, REFUSED)
+                  ? new AppendResult.Refused()
+                  : onAppended(shard, id);
+            },
+            ENCODER);
+  }
+
+  private static byte[][] appendArguments(LogBatch batch, AppendMode mode, List<byte[]> claim) {
     var arguments = new ArrayList<byte[]>();
     arguments.add(RedisIdempotencyStore.bytes(batch.appendId()));
     arguments.add(number(batch.day().toEpochDay()));
@@ -333,32 +371,7 @@ public final class RedisSpool
                 ? 2
                 : mode == AppendMode.POSSIBLE_DUPLICATE ? 1 : 0));
     arguments.addAll(claim);
-    byte[][] redisKeys = {
-      shard.stream(),
-      shard.ledger(),
-      shard.appends(),
-      shard.appendEntries(),
-      shard.keys(),
-      shard.keyAges()
-    };
-    byte[][] scriptArguments = arguments.toArray(byte[][]::new);
-    return retryUntilOutcomeKnown(
-            redis ->
-                Script.APPEND
-                    .<byte[]>run(redis, redisKeys, scriptArguments)
-                    .thenCompose(id -> awaitReplicas(redis, id)))
-        .handle(
-            (id, failure) -> {
-              if (failure != null) {
-                return onAppendFailed(failure);
-              }
-              if (id == null) {
-                return new AppendResult.ClaimLost();
-              }
-              return Arrays.equals(id, REFUSED)
-                  ? new AppendResult.Refused()
-                  : onAppended(shard, id);
-            });
+    return arguments.toArray(byte[][]::new);
   }
 
   /**
@@ -620,98 +633,12 @@ public final class RedisSpool
 
   @Override
   public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
-    var days = new TreeMap<LocalDate, RecordCounts>();
-    for (var shard : shards) {
-      Map<byte[], byte[]> ledger =
-          queryConnection.callUninterruptibly(
-              settings.commandTimeout(),
-              redis -> redis.async().hgetall(shard.ledger()).toCompletableFuture());
-      ledger.forEach((field, count) -> addLedgerField(field, count, days));
-      countByDay(
-          shard.stream(),
-          0,
-          (day, n) -> days.merge(day, new RecordCounts(0, n, 0), RecordCounts::plus));
-      countByDay(
-          shard.dead(),
-          1,
-          (day, n) -> days.merge(day, new RecordCounts(0, n, 0), RecordCounts::plus));
-    }
-    return new TreeMap<>(days.tailMap(from));
+    return dailyCounts.recordCounts(from);
   }
 
-  /**
-   * {@inheritDoc}
-   *
-   * <p>Older releases count in the field {@code accepted}, without a day. When that field exists,
-   * the first day with its own count is the day of the upgrade and incomplete.
-   */
   @Override
   public LocalDate countsCompleteSince() {
-    boolean hasCountWithoutDay = false;
-    var first = clock.instant().atOffset(ZoneOffset.UTC).toLocalDate();
-    for (var shard : shards) {
-      List<byte[]> fields =
-          queryConnection.callUninterruptibly(
-              settings.commandTimeout(),
-              redis -> redis.async().hkeys(shard.ledger()).toCompletableFuture());
-      for (var field : fields) {
-        var name = new String(field, UTF_8);
-        if (name.equals("accepted")) {
-          hasCountWithoutDay = true;
-        } else if (name.startsWith("accepted:")) {
-          var day = dayOf(name);
-          first = day.isBefore(first) ? day : first;
-        }
-      }
-    }
-    return hasCountWithoutDay ? first.plusDays(1) : first;
-  }
-
-  private static LocalDate dayOf(String field) {
-    return LocalDate.ofEpochDay(Long.parseLong(field.substring(field.indexOf(':') + 1)));
-  }
-
-  private static void addLedgerField(
-      byte[] field, byte[] count, Map<LocalDate, RecordCounts> days) {
-    var name = new String(field, UTF_8);
-    int colon = name.indexOf(':');
-    if (colon < 0) {
-      return; // a count over all days
-    }
-    var day = dayOf(name);
-    long n = Long.parseLong(new String(count, UTF_8));
-    switch (name.substring(0, colon)) {
-      case "accepted" -> days.merge(day, new RecordCounts(n, 0, 0), RecordCounts::plus);
-      // purged in an earlier release, whose purged records are nowhere else
-      case "purged" -> days.merge(day, new RecordCounts(-n, 0, 0), RecordCounts::plus);
-      default -> {} // a field of a later release
-    }
-  }
-
-  /**
-   * Counts the records of a stream by receive day.
-   *
-   * @param defaultRecords the number of records of an entry without the field {@code n}
-   */
-  private void countByDay(byte[] stream, int defaultRecords, ObjLongConsumer<LocalDate> consumer) {
-    byte[] from = STREAM_START;
-    while (true) {
-      byte[] begin = from;
-      List<Object> page =
-          queryConnection.callUninterruptibly(
-              settings.commandTimeout(),
-              redis ->
-                  Script.COUNT_BY_DAY.run(
-                      redis, new byte[][] {stream}, begin, number(defaultRecords)));
-      for (int i = 1; i < page.size(); i += 2) {
-        consumer.accept(LocalDate.ofEpochDay((Long) page.get(i)), (Long) page.get(i + 1));
-      }
-      byte[] last = (byte[]) page.getFirst();
-      if (last.length == 0) {
-        return;
-      }
-      from = ("(" + new String(last, UTF_8)).getBytes(UTF_8);
-    }
+    return dailyCounts.countsCompleteSince();
   }
 
   @Override
