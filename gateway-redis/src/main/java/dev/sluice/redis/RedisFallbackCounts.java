@@ -23,7 +23,7 @@ final class RedisFallbackCounts implements FallbackCounts {
   RedisFallbackCounts(RedisSpool.RedisSpoolSettings settings, RedisConnection connection) {
     this.settings = settings;
     this.connection = connection;
-    this.hash = "{%s}:fallbacks".formatted(settings.prefix()).getBytes(UTF_8);
+    this.hash = "{%s:fallbacks}".formatted(settings.prefix()).getBytes(UTF_8);
   }
 
   @Override

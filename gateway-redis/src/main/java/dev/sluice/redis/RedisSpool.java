@@ -64,7 +64,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@code dead}: dead letters of an earlier release, see {@link #moveDeadLetters}.
  * </ul>
  *
- * <p>The hash {@code {prefix}:fallbacks} has the counts of each node's fallback.
+ * <p>The hash {@code {prefix:fallbacks}} has the counts of each node's fallback.
  *
  * <p>An append whose outcome is unknown is sent again unchanged, to the same shard, which
  * recognizes it by its append id. An append that Redis has rejected is not sent again. {@link

@@ -13,6 +13,10 @@ import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.testkit.LogBatches;
 import dev.sluice.testkit.SharedEngines;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.time.Duration;
@@ -114,8 +118,13 @@ class RedisOutageIT {
     try (var patient = new RedisSpool(settings, InstantSource.system())) {
       assertThat(patient.append(LogBatches.of(1), AppendMode.SYNC).toCompletableFuture().join())
           .isInstanceOf(AppendResult.Accepted.class);
-      keys.redis().clientPause(60_000);
+      keys.redis()
+          .dispatch(
+              CommandType.CLIENT,
+              new StatusOutput<>(ByteArrayCodec.INSTANCE),
+              new CommandArgs<>(ByteArrayCodec.INSTANCE).add("PAUSE").add(60_000).add("WRITE"));
       var inFlight = patient.append(LogBatches.of(1), AppendMode.SYNC).toCompletableFuture();
+      await().until(this::scriptWaitsInRedis);
       SharedEngines.redis().kill();
 
       assertThat(inFlight.join()).isInstanceOf(AppendResult.Accepted.class);
@@ -123,6 +132,14 @@ class RedisOutageIT {
       await().until(() -> unavailableReason(spool) == null);
       assertThat(spool.recordCounts().accepted()).isEqualTo(2);
     }
+  }
+
+  /** Whether Redis holds the arguments of a script that it has not run yet. */
+  private boolean scriptWaitsInRedis() {
+    return keys.redis()
+        .clientList()
+        .lines()
+        .anyMatch(client -> client.contains(" cmd=evalsha ") && !client.contains(" argv-mem=0 "));
   }
 
   @Test
