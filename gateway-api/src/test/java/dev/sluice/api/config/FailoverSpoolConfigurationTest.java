@@ -42,7 +42,8 @@ class FailoverSpoolConfigurationTest {
     var settings =
         new SpoolSettings(
             "one", bind("sluice.ingest", IngestProperties.class), DeliveryLimits.DEFAULT);
-    wal = configuration.walSpool(settings, bind("sluice.wal", WalProperties.class), CLOCK);
+    var walProperties = bind("sluice.wal", WalProperties.class);
+    wal = configuration.walSpool(settings, walProperties, CLOCK);
     var noEngines = new EngineUrls("redis://127.0.0.1:1", "http://127.0.0.1:1");
     redis =
         configuration.redisSpool(
@@ -53,6 +54,7 @@ class FailoverSpoolConfigurationTest {
             redis,
             settings,
             bind("sluice.failover", FailoverProperties.class),
+            walProperties,
             (_, _) -> {}, // no timer runs
             (_, _) -> () -> {},
             CLOCK);
