@@ -13,7 +13,9 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noFields;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
+import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
+import com.tngtech.archunit.core.importer.Location;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
@@ -27,8 +29,18 @@ import java.util.regex.Pattern;
  * Which packages may depend on which, and how types are named. Maven forbids most dependencies
  * first.
  */
-@AnalyzeClasses(packages = "dev.sluice", importOptions = DoNotIncludeTests.class)
+@AnalyzeClasses(
+    packages = "dev.sluice",
+    importOptions = {DoNotIncludeTests.class, ArchitectureTest.DoNotIncludeTestJars.class})
 class ArchitectureTest {
+  /** Excludes the test-jars of the modules, from which other tests take fixtures. */
+  static final class DoNotIncludeTestJars implements ImportOption {
+    @Override
+    public boolean includes(Location location) {
+      return !location.contains("-tests.jar");
+    }
+  }
+
   private static final String ENGINES_CONFIGURATION = "dev.sluice.api.config.EnginesConfiguration";
 
   @ArchTest

@@ -1,4 +1,4 @@
-package dev.sluice.testkit;
+package dev.sluice.templates;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -7,16 +7,13 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.WriteResult;
-import dev.sluice.templates.CustomMask;
-import dev.sluice.templates.MinerSettings;
-import dev.sluice.templates.TemplateRegistry;
-import dev.sluice.templates.TemplateResolver;
 import dev.sluice.templates.dictionary.ContentId;
 import dev.sluice.templates.dictionary.Dictionary;
 import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
 import dev.sluice.templates.dictionary.Dictionary.EntryKind;
 import dev.sluice.templates.dictionary.SharedDictionaryCache;
 import dev.sluice.templates.dictionary.WorkerDictionaryCache;
+import dev.sluice.testkit.InMemoryDictionary;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;

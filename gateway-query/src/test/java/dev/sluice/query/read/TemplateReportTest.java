@@ -1,4 +1,4 @@
-package dev.sluice.testkit;
+package dev.sluice.query.read;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -7,14 +7,14 @@ import static org.assertj.core.api.Assertions.tuple;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.query.port.TemplateStats.MinuteRange;
 import dev.sluice.query.port.TemplateStats.TemplateQuery;
-import dev.sluice.query.read.ConcurrencyLimitedReader;
-import dev.sluice.query.read.TemplateLinkCache;
-import dev.sluice.query.read.TemplateReport;
 import dev.sluice.query.read.TemplateReport.Template;
 import dev.sluice.query.read.TemplateReport.View;
 import dev.sluice.templates.dictionary.ContentId;
 import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
 import dev.sluice.templates.dictionary.Dictionary.EntryKind;
+import dev.sluice.testkit.InMemoryDictionary;
+import dev.sluice.testkit.InMemoryLogStore;
+import dev.sluice.testkit.InMemoryTemplateStats;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;

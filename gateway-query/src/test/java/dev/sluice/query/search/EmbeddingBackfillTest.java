@@ -1,4 +1,4 @@
-package dev.sluice.testkit;
+package dev.sluice.query.search;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -6,12 +6,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.query.port.Embedder;
 import dev.sluice.query.port.EmbeddingMetrics;
 import dev.sluice.query.port.TemplateVectorStore.TemplateSample;
-import dev.sluice.query.search.EmbeddingBackfill;
 import dev.sluice.query.search.EmbeddingBackfill.Throttle;
 import dev.sluice.templates.dictionary.ContentId;
 import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
 import dev.sluice.templates.dictionary.Dictionary.EntryKind;
+import dev.sluice.testkit.FakeEmbedder;
+import dev.sluice.testkit.InMemoryDictionary;
+import dev.sluice.testkit.InMemoryTemplateStats;
+import dev.sluice.testkit.InMemoryTemplateVectorStore;
 import dev.sluice.testkit.InMemoryTemplateVectorStore.StoredSample;
+import dev.sluice.testkit.ManualClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

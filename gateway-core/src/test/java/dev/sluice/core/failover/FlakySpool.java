@@ -1,4 +1,4 @@
-package dev.sluice.testkit;
+package dev.sluice.core.failover;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.AppendResolver;
@@ -8,6 +8,7 @@ import dev.sluice.core.port.DeliveryStatusReader;
 import dev.sluice.core.port.FallbackCounts;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
+import dev.sluice.testkit.InMemorySpool;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.util.SortedMap;

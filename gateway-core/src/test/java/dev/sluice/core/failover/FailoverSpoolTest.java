@@ -1,10 +1,10 @@
-package dev.sluice.testkit;
+package dev.sluice.core.failover;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.failover.FailoverSpool;
+import dev.sluice.core.failover.FlakySpool.Behavior;
 import dev.sluice.core.port.DailyCounts.RecordCounts;
 import dev.sluice.core.port.DeliveryStatusReader.DeliveryStatus;
 import dev.sluice.core.port.IdempotencyStore;
@@ -16,7 +16,9 @@ import dev.sluice.core.port.Spool.Receipt;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.core.port.SpoolConsumer.Delivery;
 import dev.sluice.core.port.TimeoutScheduler;
-import dev.sluice.testkit.FlakySpool.Behavior;
+import dev.sluice.testkit.InMemorySpool;
+import dev.sluice.testkit.LogBatches;
+import dev.sluice.testkit.ManualClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,4 +1,4 @@
-package dev.sluice.testkit;
+package dev.sluice.query.read;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -11,11 +11,13 @@ import dev.sluice.query.port.LogReader.Query;
 import dev.sluice.query.port.LogReader.QueryTooExpensiveException;
 import dev.sluice.query.port.LogReader.StoredLog;
 import dev.sluice.query.port.TemplateStats;
-import dev.sluice.query.read.MergedTemplateReader;
-import dev.sluice.query.read.TemplateLinkCache;
 import dev.sluice.templates.dictionary.ContentId;
 import dev.sluice.templates.dictionary.Dictionary.DictionaryEntry;
 import dev.sluice.templates.dictionary.Dictionary.EntryKind;
+import dev.sluice.testkit.InMemoryDictionary;
+import dev.sluice.testkit.InMemoryLogStore;
+import dev.sluice.testkit.InMemoryTemplateStats;
+import dev.sluice.testkit.LogBatches;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
