@@ -2,13 +2,13 @@ package dev.sluice.wal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.testkit.Threads;
 import dev.sluice.wal.SegmentLog.FrameWriteResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.LongStream;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.pastalab.fray.junit.junit5.FrayTestExtension;
 import org.pastalab.fray.junit.junit5.annotations.FrayTest;
@@ -22,17 +22,10 @@ class SegmentWriterInterleavingTest {
     var node = Files.createTempDirectory(Path.of("target"), "segments");
     var confirmed = new ConcurrentLinkedQueue<Long>();
     var fixture = new SegmentLogFixture(node);
-    var threads =
-        Stream.<Runnable>of(
-                () -> append(fixture, confirmed, 1, 2),
-                () -> append(fixture, confirmed, 3),
-                fixture::close)
-            .map(Thread::new)
-            .toList();
-    threads.forEach(Thread::start);
-    for (var thread : threads) {
-      thread.join();
-    }
+    Threads.runAll(
+        () -> append(fixture, confirmed, 1, 2),
+        () -> append(fixture, confirmed, 3),
+        fixture::close);
 
     try (var reopened = new SegmentLogFixture(node)) {
       List<Long> written = reopened.numbers();

@@ -2,6 +2,7 @@ package dev.sluice.core.ingest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.testkit.Threads;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.pastalab.fray.junit.junit5.FrayTestExtension;

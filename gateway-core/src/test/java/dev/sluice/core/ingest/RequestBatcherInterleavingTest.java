@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestService.BatchLimits;
+import dev.sluice.testkit.Threads;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.core.port.WriteResult.Written;
 import dev.sluice.templates.dictionary.Dictionary.EntryKind;
 import dev.sluice.templates.dictionary.SharedDictionaryCache.CacheSettings;
+import dev.sluice.testkit.Threads;
 import java.util.UUID;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.pastalab.fray.junit.junit5.FrayTestExtension;
 import org.pastalab.fray.junit.junit5.annotations.FrayTest;
@@ -23,7 +23,7 @@ class SharedDictionaryCacheInterleavingTest {
 
   @FrayTest(iterations = 300, resetClassLoaderPerIteration = false)
   void findOrPut_sameNewTextsInTwoWorkers_haveTheirMd5AndAreInTheDictionary() throws Exception {
-    runAll(
+    Threads.runAll(
         () -> resolve("select 1", "select 2", "select 1"),
         () -> resolve("select 2", "select 1", "select 2"));
 
@@ -46,14 +46,6 @@ class SharedDictionaryCacheInterleavingTest {
         throw new AssertionError(e);
       }
       assertThat(dictionary.has("acme", id)).isTrue();
-    }
-  }
-
-  private static void runAll(Runnable... tasks) throws InterruptedException {
-    var threads = Stream.of(tasks).map(Thread::new).toList();
-    threads.forEach(Thread::start);
-    for (var thread : threads) {
-      thread.join();
     }
   }
 }
