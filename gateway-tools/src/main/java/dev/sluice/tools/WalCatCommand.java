@@ -5,9 +5,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.github.luben.zstd.Zstd;
 import com.github.luben.zstd.ZstdException;
 import com.github.luben.zstd.ZstdInputStream;
+import java.io.BufferedInputStream;
 import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
+import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.file.Files;
@@ -40,6 +43,7 @@ import tools.jackson.databind.json.JsonMapper;
 final class WalCatCommand implements Callable<Integer> {
   private static final Pattern SEGMENT = Pattern.compile("seg-[0-9]{6,9}\\.wal\\.(zst|gz)");
   private static final JsonMapper JSON = new JsonMapper();
+  private static final int MIN_BUFFER_BYTES = 1 << 20;
 
   private final PrintStream out;
   private final PrintStream err;
@@ -55,6 +59,9 @@ final class WalCatCommand implements Callable<Integer> {
       description =
           "Print each line as JSON: the log as OTLP after its batch, control characters escaped.")
   private boolean json;
+
+  /** The number of logs that are printed of the current segment. */
+  private long logs;
 
   WalCatCommand(PrintStream out, PrintStream err) {
     this.out = out;
@@ -95,21 +102,12 @@ final class WalCatCommand implements Callable<Integer> {
 
   /** Prints a segment up to its end or its first unreadable frame; whether it was its end. */
   private boolean print(Path segment) throws IOException {
-    var bytes = Files.readAllBytes(segment);
-    boolean gzip = segment.toString().endsWith(".gz");
-    long logs = 0;
-    try {
-      for (int at = 0, length; at < bytes.length; at += length) {
-        length = gzip ? bytes.length : zstdFrameLength(bytes, at);
-        var frame = new ByteArrayInputStream(bytes, at, length);
-        try (var lines =
-            new BufferedReader(
-                new InputStreamReader(
-                    gzip ? new GZIPInputStream(frame) : new ZstdInputStream(frame), UTF_8))) {
-          for (String line; (line = lines.readLine()) != null; logs++) {
-            out.println(escape(json ? line : format(JSON.readTree(line))));
-          }
-        }
+    logs = 0;
+    try (var file = Files.newInputStream(segment)) {
+      if (segment.toString().endsWith(".gz")) {
+        print(new GZIPInputStream(new BufferedInputStream(file, MIN_BUFFER_BYTES)));
+      } else {
+        printZstdFrames(file);
       }
       return true;
     } catch (IOException | ZstdException | JacksonException e) {
@@ -119,9 +117,49 @@ final class WalCatCommand implements Callable<Integer> {
     }
   }
 
-  /** Frames are read one by one: an incomplete frame hides none of the frames before it. */
-  private static int zstdFrameLength(byte[] segment, int at) {
-    return Math.toIntExact(Zstd.findFrameCompressedSize(segment, at));
+  /** Prints frames one by one: an incomplete frame hides none of the frames before it. */
+  private void printZstdFrames(InputStream file) throws IOException {
+    byte[] buffer = new byte[MIN_BUFFER_BYTES];
+    int from = 0;
+    int to = file.readNBytes(buffer, 0, buffer.length);
+    while (from < to) {
+      int length = zstdFrameLength(buffer, from, to);
+      if (length > 0) {
+        print(new ZstdInputStream(new ByteArrayInputStream(buffer, from, length)));
+        from += length;
+        continue;
+      }
+      // the frame is incomplete: moves it to the start of the buffer, which grows if it is full
+      byte[] target = from > 0 ? buffer : new byte[Math.multiplyExact(2, buffer.length)];
+      System.arraycopy(buffer, from, target, 0, to - from);
+      buffer = target;
+      int kept = to - from;
+      from = 0;
+      to = kept + file.readNBytes(buffer, kept, buffer.length - kept);
+      if (to == kept) {
+        throw new EOFException("the last frame is incomplete");
+      }
+    }
+  }
+
+  /** Returns the length of a frame in bytes; 0 when it does not end in the buffer. */
+  private static int zstdFrameLength(byte[] buffer, int from, int to) {
+    try {
+      return Math.toIntExact(Zstd.findFrameCompressedSize(buffer, from, to - from));
+    } catch (ZstdException e) {
+      if (e.getErrorCode() == Zstd.errSrcSizeWrong()) {
+        return 0;
+      }
+      throw e;
+    }
+  }
+
+  private void print(InputStream frame) throws IOException {
+    try (var lines = new BufferedReader(new InputStreamReader(frame, UTF_8))) {
+      for (String line; (line = lines.readLine()) != null; logs++) {
+        out.println(escape(json ? line : format(JSON.readTree(line))));
+      }
+    }
   }
 
   /** Returns time, severity, service and body of a line. */

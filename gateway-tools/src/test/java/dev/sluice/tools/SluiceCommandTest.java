@@ -9,10 +9,14 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.Random;
 import java.util.stream.Stream;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.AfterEach;
@@ -256,6 +260,43 @@ class SluiceCommandTest {
 
     assertThat(out()).contains("web one\n").contains("web three\n");
     assertThat(err()).contains("seg-000001.wal." + suffix + ": unreadable after 1 logs: ");
+  }
+
+  /** The size of the segment is more than an array can have. */
+  @ParameterizedTest
+  @ValueSource(strings = {"zst", "gz"})
+  void walCat_segmentLargerThanAnyArray_printsItsFirstFrame(String suffix) throws Exception {
+    var line = walLine(1, "{\"stringValue\":\"one\"}");
+    var segment =
+        writeSegment("seg-000001.wal." + suffix, suffix.equals("gz") ? gzip(line) : zstd(line));
+    try (var file = new RandomAccessFile(segment.toFile(), "rw")) {
+      file.setLength(3L << 30); // a hole, which takes no space on the disk
+    }
+
+    assertThat(run("wal", "cat", segment)).isEqualTo(suffix.equals("gz") ? 0 : 1);
+
+    assertThat(out()).isEqualTo("2025-06-15T15:06:40.000000001Z WARN  web one\n");
+  }
+
+  @Test
+  void walCat_framesOfManySizes_arePrinted() throws Exception {
+    var random = new Random(1);
+    var bodies = new ArrayList<String>();
+    for (int size : new int[] {1, 700_000, 3_000_000, 1, 700_000, 400_000}) {
+      var bytes = new byte[size / 2];
+      random.nextBytes(bytes);
+      bodies.add(HexFormat.of().formatHex(bytes));
+    }
+    writeSegment(
+        "seg-000001.wal.zst",
+        bodies.stream()
+            .map(body -> zstd(walLine(1, "{\"stringValue\":\"" + body + "\"}")))
+            .toArray(byte[][]::new));
+
+    assertThat(run("wal", "cat", folder)).as(err()).isZero();
+
+    assertThat(out().lines().map(line -> line.substring(line.lastIndexOf(' ') + 1)))
+        .containsExactlyElementsOf(bodies);
   }
 
   @Test
