@@ -14,6 +14,11 @@ import org.jspecify.annotations.Nullable;
  * Copies the idempotency keys of the batches that the fallback has accepted to the primary, where
  * other processes find them. It copies while the circuit breaker is closed, one key at a time on
  * its own virtual thread. Safe for use by many threads; no method blocks.
+ *
+ * <p>At each start all keys that the fallback still has are copied again, at most as many as the
+ * primary keeps, each within its retention. A record of the keys already copied would be wrong
+ * after the primary has lost data, and then another process would accept a request twice; a second
+ * copy of a key has no effect.
  */
 final class KeyCopier {
   private static final Duration RETRY_DELAY = Duration.ofSeconds(1);
