@@ -1,4 +1,7 @@
-/** The fixtures of the core, for the tests of all modules: {@link InMemorySpool}, {@link LogBatches} and {@link ManualClock}. */
+/**
+ * The fixtures of the core, for the tests of all modules: {@link InMemorySpool}, {@link LogBatches}
+ * and {@link ManualClock}.
+ */
 @NullMarked
 package dev.sluice.testkit;
 

@@ -4,6 +4,7 @@ import dev.sluice.api.config.SpoolDelivery.WorkerConsumer;
 import dev.sluice.clickhouse.ClickHouseDatabase;
 import dev.sluice.core.delivery.Backoff;
 import dev.sluice.core.delivery.DeliveryWorker;
+import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DeadLetterStore;
 import dev.sluice.core.port.DeliveryMetrics;
 import dev.sluice.core.port.DeliveryMetrics.PauseReason;
@@ -151,10 +152,29 @@ final class DeliveryLifecycle implements SmartLifecycle {
       drained &= worker.shutdown(deadline.remaining());
       worker.close();
     }
-    LOG.info(
-        drained
-            ? "delivery stopped: backlog delivered"
-            : "delivery stopped at the shutdown timeout: undelivered logs remain in the spool");
+    LOG.info(describeStop(drained, spool.deliverableBacklog()));
+  }
+
+  /**
+   * Returns the log line of the end of delivery.
+   *
+   * @param drained whether each worker has delivered all that its consumer returned, which leaves
+   *     out what a consumer holds back, such as possible duplicates
+   */
+  static String describeStop(boolean drained, Backlog backlog) {
+    if (!drained) {
+      return "delivery stopped at the shutdown timeout: undelivered logs remain in the spool";
+    }
+    try {
+      long entries = backlog.depth().entries();
+      return entries == 0
+          ? "delivery stopped: backlog delivered"
+          : ("delivery stopped: %d entries remain in the spool: possible duplicates, skipped entries"
+                  + " or entries of other gateways")
+              .formatted(entries);
+    } catch (RuntimeException e) {
+      return "delivery stopped: the backlog of the spool is unknown: " + e.getMessage();
+    }
   }
 
   @Override
