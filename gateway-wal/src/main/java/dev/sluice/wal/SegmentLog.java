@@ -21,6 +21,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The segments of one node and their indexes. One thread writes them, in the order of the {@link
@@ -96,6 +98,8 @@ final class SegmentLog implements AutoCloseable {
       long frames,
       long records,
       boolean acked) {}
+
+  private static final Logger LOG = LoggerFactory.getLogger(SegmentLog.class);
 
   /** Time after which a failed append is worth a retry. */
   static final Duration RETRY_AFTER = Duration.ofSeconds(1);
@@ -393,7 +397,8 @@ final class SegmentLog implements AutoCloseable {
       catalog.updateRecords(extent, records);
       return records;
     } catch (IOException e) {
-      throw new UncheckedIOException(e);
+      LOG.warn("cannot count the records of WAL segment {}: {}", extent.name(), e.toString());
+      return 0;
     }
   }
 }

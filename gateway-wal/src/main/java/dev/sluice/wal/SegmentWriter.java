@@ -120,6 +120,7 @@ final class SegmentWriter implements Runnable {
     int from = 0;
     try {
       if (!frames.isEmpty()) {
+        requireDirectory();
         requireFreeSpace(frames);
       }
       while (from < frames.size()) {
@@ -145,6 +146,24 @@ final class SegmentWriter implements Runnable {
       completions.add(
           () -> queue.complete(frame, new FrameWriteResult.Failed(SegmentLog.RETRY_AFTER, reason)));
     }
+  }
+
+  private void requireDirectory() throws IOException {
+    var reason = missingDirectoryReason();
+    if (reason != null) {
+      throw new IOException(reason);
+    }
+  }
+
+  /**
+   * Returns why a deleted directory makes writes impossible; null when it exists. Its journal and
+   * its lock are deleted, too, so that only a restart can create it again.
+   */
+  private @Nullable String missingDirectoryReason() {
+    return Files.isDirectory(node)
+        ? null
+        : "the directory of the WAL was deleted: %s does not exist; logs that were only there are lost; restart this process"
+            .formatted(node.toAbsolutePath());
   }
 
   private void requireFreeSpace(List<PendingFrame> frames) throws IOException {
@@ -195,10 +214,24 @@ final class SegmentWriter implements Runnable {
 
   private boolean needsRoll(ActiveSegment segment, Instant now, LocalDate today) {
     return segment.isFailed()
+        || isDeleted(segment)
         || segment.extent().bytes() >= segmentSettings.segmentBytes()
         || segment.extent().frames() >= MAX_FRAMES
         || !now.isBefore(segment.openedAt().plus(segmentSettings.segmentRollInterval()))
         || today.isAfter(segment.extent().name().day());
+  }
+
+  /** Whether the file was deleted; writes to it would succeed, and their frames would be lost. */
+  private boolean isDeleted(ActiveSegment segment) {
+    var file = segment.extent().name().data(node);
+    if (Files.exists(file)) {
+      return false;
+    }
+    LOG.error(
+        "WAL segment {} was deleted with up to {} undelivered logs; a new segment starts",
+        file,
+        segment.extent().records());
+    return true;
   }
 
   /**
@@ -394,6 +427,10 @@ final class SegmentWriter implements Runnable {
 
   /** See {@link SegmentLog#unavailableReason}. */
   @Nullable String unavailableReason() {
+    var missing = missingDirectoryReason();
+    if (missing != null) {
+      return missing;
+    }
     try {
       if (isShortOf(0)) {
         queue.wake(); // the writer may find segments to delete

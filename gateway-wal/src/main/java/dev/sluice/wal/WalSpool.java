@@ -135,7 +135,7 @@ public final class WalSpool
    * @param file the file of the segment, relative to the node directory
    * @param bytes size of its frames in bytes
    * @param frames number of its frames
-   * @param records number of its records
+   * @param records number of its records; 0 when they cannot be counted because a file is missing
    * @param delivered whether all of its frames are delivered
    */
   public record SegmentStatus(
@@ -307,7 +307,7 @@ public final class WalSpool
     return new WalStatus(
         segments,
         consumerState.quarantinedFrames(),
-        depth(),
+        depthOrZeroAge(),
         consumerState.pendingRecords(),
         consumerState.skippedEntries(),
         segmentLog.unavailableReason());
@@ -441,6 +441,17 @@ public final class WalSpool
   public Depth depth() {
     long frames = consumerState.pendingFrames();
     return frames == 0 ? new Depth(0, Duration.ZERO) : new Depth(frames, oldestAge());
+  }
+
+  /**
+   * Returns the depth with age zero when the oldest frame cannot be read, such as a deleted one.
+   */
+  private Depth depthOrZeroAge() {
+    try {
+      return depth();
+    } catch (UncheckedIOException _) {
+      return new Depth(consumerState.pendingFrames(), Duration.ZERO);
+    }
   }
 
   private Duration oldestAge() {
