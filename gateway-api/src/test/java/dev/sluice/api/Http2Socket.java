@@ -5,9 +5,11 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.net.SocketException;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -17,8 +19,12 @@ import java.util.Map;
 final class Http2Socket implements AutoCloseable {
   private static final int DATA = 0;
   private static final int HEADERS = 1;
+  private static final int RST_STREAM = 3;
   private static final int SETTINGS = 4;
+  private static final int PING = 6;
+  private static final int ACK = 1;
   private static final int END_HEADERS = 4;
+  private static final byte CANCEL = 8;
 
   private final Socket socket;
   private final DataOutputStream out;
@@ -55,6 +61,16 @@ final class Http2Socket implements AutoCloseable {
    * sent.
    */
   void begin(String method, int length, int sent) throws IOException {
+    begin(method, 1);
+    var message = new ByteArrayOutputStream();
+    var prefix = new DataOutputStream(message);
+    prefix.writeByte(0);
+    prefix.writeInt(length);
+    prefix.write(new byte[sent]);
+    frame(DATA, 0, 1, message.toByteArray());
+  }
+
+  private void begin(String method, int stream) throws IOException {
     var headers = new ByteArrayOutputStream();
     header(headers, ":method", "POST");
     header(headers, ":scheme", "http");
@@ -62,13 +78,35 @@ final class Http2Socket implements AutoCloseable {
     header(headers, ":authority", "localhost");
     header(headers, "content-type", "application/grpc");
     header(headers, "te", "trailers");
-    frame(HEADERS, END_HEADERS, 1, headers.toByteArray());
-    var message = new ByteArrayOutputStream();
-    var prefix = new DataOutputStream(message);
-    prefix.writeByte(0);
-    prefix.writeInt(length);
-    prefix.write(new byte[sent]);
-    frame(DATA, 0, 1, message.toByteArray());
+    frame(HEADERS, END_HEADERS, stream, headers.toByteArray());
+  }
+
+  /**
+   * Begins and resets calls, then sends a ping. Returns whether the server closed the connection
+   * instead of an answer to the ping.
+   */
+  boolean resetCalls(String method, int calls) throws IOException {
+    try {
+      for (int i = 0; i < calls; i++) {
+        int stream = 2 * i + 1;
+        begin(method, stream);
+        frame(RST_STREAM, 0, stream, new byte[] {0, 0, 0, CANCEL});
+      }
+      frame(PING, 0, 0, new byte[8]);
+      var in = new DataInputStream(socket.getInputStream());
+      while (true) {
+        int length = in.readUnsignedByte() << 16 | in.readUnsignedShort();
+        int type = in.readUnsignedByte();
+        int flags = in.readUnsignedByte();
+        in.readInt();
+        in.readNBytes(length);
+        if (type == PING && flags == ACK) {
+          return false;
+        }
+      }
+    } catch (EOFException | SocketException _) {
+      return true;
+    }
   }
 
   /**

@@ -32,6 +32,19 @@ final class ProtocolServers implements SmartLifecycle {
   /** A port and its routes. */
   record ProtocolServer(ProtocolPort port, RouterFunction<ServerResponse> routes) {}
 
+  /** A factory whose customizers can know the server. */
+  static final class ProtocolServerFactory extends NettyReactiveWebServerFactory {
+    private final String name;
+
+    private ProtocolServerFactory(String name) {
+      this.name = name;
+    }
+
+    String name() {
+      return name;
+    }
+  }
+
   /**
    * @param beans the source of the customizers of the main server
    */
@@ -52,7 +65,7 @@ final class ProtocolServers implements SmartLifecycle {
   private WebServer start(ProtocolServer server) {
     int port = server.port().number();
     var starting =
-        createServerFactory(port).getWebServer(RouterFunctions.toHttpHandler(server.routes()));
+        createServerFactory(server).getWebServer(RouterFunctions.toHttpHandler(server.routes()));
     try {
       starting.start();
     } catch (PortInUseException e) {
@@ -64,8 +77,8 @@ final class ProtocolServers implements SmartLifecycle {
   }
 
   /** Creates a factory that is not a bean: with two factory beans Boot starts no main server. */
-  private NettyReactiveWebServerFactory createServerFactory(int port) {
-    var factory = new NettyReactiveWebServerFactory();
+  private NettyReactiveWebServerFactory createServerFactory(ProtocolServer server) {
+    var factory = new ProtocolServerFactory(server.port().serverName());
     factory.setResourceFactory(beans.getBean(ReactorResourceFactory.class));
     beans
         .getBeanProvider(NettyServerCustomizer.class)
@@ -74,7 +87,7 @@ final class ProtocolServers implements SmartLifecycle {
     var settings = new WebServerFactoryCustomizerBeanPostProcessor();
     settings.setBeanFactory(beans);
     settings.postProcessBeforeInitialization(factory, "protocolServers");
-    factory.setPort(port);
+    factory.setPort(server.port().number());
     factory.setCompression(null); // all responses are short
     factory.setShutdown(Shutdown.IMMEDIATE); // requests in flight still get the lifecycle timeout
     factory.setLifecycleTimeout(SHUTDOWN_TIMEOUT);

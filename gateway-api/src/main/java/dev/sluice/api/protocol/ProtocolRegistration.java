@@ -61,5 +61,10 @@ public interface ProtocolRegistration {
    * @param setting the name of its setting, for error messages
    * @param number the port; 0 for any free port, -1 for none
    */
-  record ProtocolPort(String setting, int number) {}
+  record ProtocolPort(String setting, int number) {
+    /** Returns the name of the server in metrics, such as {@code otlp-http}. */
+    public String serverName() {
+      return setting.substring(setting.lastIndexOf('.') + 1).replaceFirst("-port$", "");
+    }
+  }
 }
