@@ -9,6 +9,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * The roles and the general settings of this process.
  *
+ * @param bind address that all ports listen on; an address other than loopback needs keys and TLS
  * @param roles roles of this process: ingest, deliver or both
  * @param spool spool that keeps logs until they are in ClickHouse: redis; wal, the write-ahead log
  *     on the local disk, without Redis; or redis-then-wal, Redis with the write-ahead log as
@@ -27,6 +28,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  */
 @ConfigurationProperties("sluice")
 record SluiceProperties(
+    @DefaultValue("127.0.0.1") String bind,
     @DefaultValue({"ingest", "deliver"}) Set<Role> roles,
     @DefaultValue("redis-then-wal") String spool,
     @Nullable String instance,
