@@ -75,7 +75,7 @@ final class Http2 implements AutoCloseable {
         new DefaultHttp2Headers()
             .method("POST")
             .scheme("http")
-            .authority("gateway")
+            .authority("localhost")
             .path(path)
             .set("content-type", type);
     stream.channel.writeAndFlush(new DefaultHttp2HeadersFrame(headers)).sync();

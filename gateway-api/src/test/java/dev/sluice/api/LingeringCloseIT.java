@@ -97,7 +97,7 @@ class LingeringCloseIT {
       socket.setSoTimeout(5_000);
       socket.setTcpNoDelay(true);
       var body = "{\"service\":\"%s\",\"body\":\"b\"}".formatted(Gateway.service("pipelined"));
-      var invalid = "GET /api/v1/logs?limit=0 HTTP/1.1\r\nHost: gateway\r\n\r\n";
+      var invalid = "GET /api/v1/logs?limit=0 HTTP/1.1\r\nHost: localhost\r\n\r\n";
       for (int i = 0; i < 300; i++) {
         post(socket, "application/json", body);
         assertThat(readResponse(socket)).startsWith("HTTP/1.1 202 ");
@@ -111,7 +111,7 @@ class LingeringCloseIT {
 
   private static void post(Socket socket, String type, String body) throws IOException {
     var request =
-        "POST /api/v1/logs HTTP/1.1\r\nHost: gateway\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s"
+        "POST /api/v1/logs HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s"
             .formatted(type, body.length(), body);
     socket.getOutputStream().write(request.getBytes(US_ASCII));
   }
@@ -134,7 +134,7 @@ class LingeringCloseIT {
   private static String head(String path, String type, boolean chunked, String connection) {
     return "POST "
         + path
-        + " HTTP/1.1\r\nHost: gateway\r\nContent-Type: "
+        + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
         + type
         + "\r\nConnection: "
         + connection

@@ -8,6 +8,7 @@ import dev.sluice.api.http.ApiRoutes;
 import dev.sluice.api.http.ApiRoutes.IngestDependencies;
 import dev.sluice.api.http.ApiRoutes.QueryDependencies;
 import dev.sluice.api.http.BlockingQueries;
+import dev.sluice.api.http.RequestGuard;
 import dev.sluice.api.ops.GrpcHealth;
 import dev.sluice.api.ops.MicrometerMetrics;
 import dev.sluice.api.protocol.ProtocolRegistration;
@@ -128,14 +129,16 @@ class ProtocolConfiguration {
       ObjectProvider<IngestDependencies> ingestDependencies,
       @Qualifier("protocols") List<ProtocolRegistration> protocols,
       QueryDependencies queryDependencies,
+      RequestGuard guard,
       Limits limits) {
     return ApiRoutes.of(
-        TENANT,
-        ingestDependencies.getIfAvailable(),
-        protocols.stream().flatMap(protocol -> protocol.ingestRoutes().stream()).toList(),
-        protocols.stream().flatMap(protocol -> protocol.queryRoutes().stream()).toList(),
-        queryDependencies,
-        limits);
+            TENANT,
+            ingestDependencies.getIfAvailable(),
+            protocols.stream().flatMap(protocol -> protocol.ingestRoutes().stream()).toList(),
+            protocols.stream().flatMap(protocol -> protocol.queryRoutes().stream()).toList(),
+            queryDependencies,
+            limits)
+        .filter(guard::filter);
   }
 
   @Bean
@@ -143,6 +146,7 @@ class ProtocolConfiguration {
   ProtocolServers protocolServers(
       IngestDependencies ingestDependencies,
       @Qualifier("protocols") List<ProtocolRegistration> protocols,
+      RequestGuard guard,
       BeanFactory beans) {
     return new ProtocolServers(
         beans,
@@ -155,7 +159,8 @@ class ProtocolConfiguration {
                                 new ProtocolServer(
                                     port,
                                     ApiRoutes.ingestOnly(
-                                        TENANT, ingestDependencies, protocol.ingestRoutes()))))
+                                            TENANT, ingestDependencies, protocol.ingestRoutes())
+                                        .filter(guard::filter))))
             .toList());
   }
 

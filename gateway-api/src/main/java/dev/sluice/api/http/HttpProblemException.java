@@ -75,6 +75,18 @@ public final class HttpProblemException extends RuntimeException {
         ProblemType.IDEMPOTENCY_KEY_REUSED, IngestResult.IdempotencyKeyReused.REASON, null);
   }
 
+  static HttpProblemException misdirected() {
+    return new HttpProblemException(
+        ProblemType.MISDIRECTED,
+        "the header Host names no host of this gateway; see sluice.security.allowed-hosts",
+        null);
+  }
+
+  static HttpProblemException crossSite() {
+    return new HttpProblemException(
+        ProblemType.CROSS_SITE, "the request comes from a web page of another site", null);
+  }
+
   static HttpProblemException badFrame(String detail) {
     return new HttpProblemException(ProblemType.BAD_FRAME, detail, null);
   }

@@ -26,7 +26,7 @@ final class Problem {
     return ServerResponse.status(problem.status())
         .contentType(MediaType.APPLICATION_PROBLEM_JSON)
         .headers(problem::writeHeaders)
-        .bodyValue(body(problem.type(), problem.detail(), problem.retryAfter(), List.of()));
+        .bodyValue(body(problem));
   }
 
   static Mono<ServerResponse> of(ProblemType type, String detail, List<Rejection> rejected) {
@@ -41,6 +41,10 @@ final class Problem {
         .contentType(MediaType.APPLICATION_PROBLEM_JSON)
         .header(HttpHeaders.ALLOW, allow)
         .bodyValue(body(type, "allowed methods: " + allow, null, List.of()));
+  }
+
+  static byte[] body(HttpProblemException problem) {
+    return body(problem.type(), problem.detail(), problem.retryAfter(), List.of());
   }
 
   private static byte[] body(

@@ -20,6 +20,12 @@ public enum ProblemType {
       "The request has no log, or the gateway rejected all of its logs permanently; `rejected` has"
           + " the reasons.",
       "all 1 logs were rejected"),
+  CROSS_SITE(
+      HttpStatus.FORBIDDEN,
+      "A web page of another site sent the request, as its header `Origin` or `Sec-Fetch-Site`"
+          + " shows. The gateway accepts logs only from pages that it serves itself and from clients"
+          + " other than browsers.",
+      "the request comes from a web page of another site"),
   NOT_FOUND(
       HttpStatus.NOT_FOUND,
       "No resource has this path, or no template has this id.",
@@ -49,6 +55,11 @@ public enum ProblemType {
       "The gateway does not support the content type or the content encoding; `detail` lists the"
           + " supported ones.",
       "content type is missing"),
+  MISDIRECTED(
+      HttpStatus.MISDIRECTED_REQUEST,
+      "The header `Host` has a name that is not one of this gateway. Use its IP address or"
+          + " `localhost`, or add the name to `sluice.security.allowed-hosts`.",
+      "the header Host names no host of this gateway; see sluice.security.allowed-hosts"),
   IDEMPOTENCY_KEY_REUSED(
       HttpStatus.UNPROCESSABLE_CONTENT,
       "The `Idempotency-Key` was used for a request with another body or protocol, and has not"

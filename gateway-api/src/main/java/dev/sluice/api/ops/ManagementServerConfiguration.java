@@ -1,5 +1,6 @@
 package dev.sluice.api.ops;
 
+import dev.sluice.api.http.RequestGuard;
 import dev.sluice.api.net.ConnectionLimits;
 import dev.sluice.api.net.ServerConnections;
 import java.time.Duration;
@@ -8,6 +9,7 @@ import org.springframework.boot.actuate.autoconfigure.web.ManagementContextType;
 import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 import org.springframework.context.annotation.Bean;
+import org.springframework.web.server.WebFilter;
 import reactor.netty.resources.LoopResources;
 
 /**
@@ -37,4 +39,8 @@ class ManagementServerConfiguration {
                     .requestTimeout(REQUEST_TIMEOUT));
   }
 
+  @Bean
+  WebFilter requestGuardFilter(RequestGuard guard) {
+    return guard::filterManagement;
+  }
 }
