@@ -46,9 +46,14 @@ public final class QueryParameters {
   private static final Pattern UUID_TEXT =
       Pattern.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}");
 
-  /** A condition: a key without any operator, one operator, and a value. */
+  /**
+   * A condition: a key, one operator, and a value. A key with an operator in it is in double
+   * quotes, as a string of JSON.
+   */
   private static final Pattern CONDITION =
-      Pattern.compile("(?s)(?<key>.*?)(?<operator>!=|\\^=|=| in (?=\\[))(?<value>.*)");
+      Pattern.compile(
+          "(?s)(?<key>\"(?:[^\"\\\\]|\\\\.)*+\"|[^\"].*?|)"
+              + "(?<operator>!=|\\^=|=| in (?=\\[))(?<value>.*)");
 
   private final MultiValueMap<String, String> parameters;
 
@@ -237,8 +242,10 @@ public final class QueryParameters {
   private static AttributeCondition condition(String parameter, String text) {
     var parts = CONDITION.matcher(text);
     boolean operator = parts.matches();
-    var key = operator ? parts.group("key") : text;
     try {
+      var keyText = operator ? parts.group("key") : text;
+      boolean quoted = keyText.startsWith("\"");
+      var key = quoted ? JsonStrings.parse("[" + keyText + "]").getFirst() : keyText;
       if (key.isEmpty()) {
         throw new IllegalArgumentException("no key");
       }
@@ -248,15 +255,28 @@ public final class QueryParameters {
       var value = parts.group("value");
       return switch (parts.group("operator")) {
         case "=" -> new AttributeCondition(key, Operator.EQUAL, List.of(value));
-        case "!=" -> new AttributeCondition(key, Operator.NOT_EQUAL, List.of(value));
-        case "^=" -> new AttributeCondition(key, Operator.PREFIX, List.of(value));
+        case "!=" ->
+            new AttributeCondition(key, Operator.NOT_EQUAL, List.of(required(value, quoted)));
+        case "^=" -> new AttributeCondition(key, Operator.PREFIX, List.of(required(value, quoted)));
         default -> new AttributeCondition(key, Operator.IN, JsonStrings.parse(value));
       };
     } catch (IllegalArgumentException e) {
       throw HttpProblemException.malformed(
           parameter
-              + " is not key, key=value, key!=value, key^=prefix or key in [\"a\",\"b\"]: "
+              + " is not key, key=value, key!=value, key^=prefix or key in [\"a\",\"b\"], where a key"
+              + " with an operator in it is a string of JSON, such as \"a=b\": "
               + e.getMessage());
     }
+  }
+
+  /**
+   * Returns the value. Without one, the condition would hold for nearly all logs, and the operator
+   * may be the end of the key; a quoted key excludes that.
+   */
+  private static String required(String value, boolean quotedKey) {
+    if (value.isEmpty() && !quotedKey) {
+      throw new IllegalArgumentException("no value; an empty one needs the key in double quotes");
+    }
+    return value;
   }
 }
