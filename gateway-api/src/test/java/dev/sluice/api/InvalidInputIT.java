@@ -336,8 +336,6 @@ class InvalidInputIT {
         row("timestamp", "\"timestamp\":-1"),
         row("timestamp", "\"timestamp\":\"2262-04-11T23:47:16.854775808Z\""),
         row("timestamp", "\"timestamp\":9223372036854775808"),
-        row("timestamp", "\"timestamp\":\"yesterday\""),
-        row("timestamp", "\"timestamp\":\"2023-02-29T00:00:00Z\""),
         row("timestamp", "\"timestamp\":1e999999999"),
         row("timestamp", "\"timestamp\":1e99999999999"),
         row("timestamp", "\"timestamp\":1" + "0".repeat(100_000)),

@@ -37,4 +37,7 @@ public final class NoopIngestMetrics implements IngestMetrics {
 
   @Override
   public void recordUnknownFields(String protocol, long fields) {}
+
+  @Override
+  public void recordUnknownTimestamps(String protocol, long timestamps) {}
 }

@@ -52,6 +52,7 @@ public final class OtlpRequestBuilder {
   private String rejectionReason = "";
 
   private long unknownFields;
+  private long unknownTimestamps;
 
   /**
    * Creates a builder for one request.
@@ -140,9 +141,20 @@ public final class OtlpRequestBuilder {
     return unknownFields;
   }
 
-  /** Sets the count back to an earlier one, to decode a row again. */
-  public void resetUnknownFields(long earlier) {
-    unknownFields = earlier;
+  /** Counts a time in an unknown format, which the decoder leaves out. */
+  public void countUnknownTimestamp() {
+    unknownTimestamps++;
+  }
+
+  /** Returns the number of times in an unknown format so far. */
+  public long unknownTimestamps() {
+    return unknownTimestamps;
+  }
+
+  /** Sets the counts back to earlier ones, to decode a row again. */
+  public void resetUnknown(long fields, long timestamps) {
+    unknownFields = fields;
+    unknownTimestamps = timestamps;
   }
 
   /** Ends a row that is a complete {@code ExportLogsServiceRequest} with one record. */
@@ -168,6 +180,12 @@ public final class OtlpRequestBuilder {
   public OtlpPayload payload() {
     closeGroup();
     return new OtlpPayload(
-        out.array(), out.size(), rowIndexes, rejections, rejectedCount, unknownFields);
+        out.array(),
+        out.size(),
+        rowIndexes,
+        rejections,
+        rejectedCount,
+        unknownFields,
+        unknownTimestamps);
   }
 }

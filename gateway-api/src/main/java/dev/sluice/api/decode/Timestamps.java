@@ -32,7 +32,7 @@ public final class Timestamps {
   private Timestamps() {}
 
   /** Thrown for a time that cannot be parsed or stored; the message is the rejection's reason. */
-  public static final class InvalidTimestampException extends Exception {
+  public static class InvalidTimestampException extends Exception {
     private static final long serialVersionUID = 1L;
 
     InvalidTimestampException(String reason) {
@@ -41,6 +41,15 @@ public final class Timestamps {
 
     public String reason() {
       return String.valueOf(getMessage());
+    }
+  }
+
+  /** Thrown for a text that is no time in a known format. */
+  public static final class UnknownFormatException extends InvalidTimestampException {
+    private static final long serialVersionUID = 1L;
+
+    private UnknownFormatException() {
+      super("is neither ISO-8601 nor a number");
     }
   }
 
@@ -134,7 +143,7 @@ public final class Timestamps {
     try {
       return parseIso(t);
     } catch (DateTimeException | IndexOutOfBoundsException | NumberFormatException _) {
-      throw new InvalidTimestampException("is neither ISO-8601 nor a number");
+      throw new UnknownFormatException();
     }
   }
 
@@ -151,7 +160,11 @@ public final class Timestamps {
     return dots <= 1;
   }
 
-  /** Parses {@code yyyy-MM-ddTHH:mm[:ss[.fraction]][zone]}, with a T or a space. */
+  /**
+   * Parses {@code yyyy-MM-ddTHH:mm[:ss[.fraction]][zone]}, with a T or a space, a dot or a comma,
+   * and {@code Z}, {@code UTC}, {@code GMT} or an offset such as {@code +01:00}, {@code +0100} or
+   * {@code +01} as zone.
+   */
   private static long parseIso(String t) throws InvalidTimestampException {
     require(t, 4, '-');
     require(t, 7, '-');
@@ -194,8 +207,14 @@ public final class Timestamps {
     return total;
   }
 
-  private static String zone(String zone) {
-    return zone.equals("z") ? "Z" : zone.strip();
+  /** Returns the zone as the JDK names it; other names than UTC are ambiguous. */
+  private static String zone(String text) {
+    var zone = text.strip();
+    return zone.equalsIgnoreCase("Z")
+            || zone.equalsIgnoreCase("UTC")
+            || zone.equalsIgnoreCase("GMT")
+        ? "Z"
+        : zone;
   }
 
   private static int parseFraction(String t, int from, int to) {

@@ -74,6 +74,7 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
     private final Counter shed;
     private final Counter malformed;
     private final Counter unknownFields;
+    private final Counter unknownTimestamps;
     private final Timer appendDuration;
 
     ProtocolMeters(String name, MeterRegistry registry) {
@@ -107,6 +108,12 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
       unknownFields =
           Counter.builder("sluice.ingest.unknown.fields")
               .description("Unknown fields of native logs, which are ignored")
+              .tag("protocol", name)
+              .register(registry);
+      unknownTimestamps =
+          Counter.builder("sluice.ingest.unknown.timestamps")
+              .description(
+                  "Times of native logs in an unknown format, replaced by the receive time")
               .tag("protocol", name)
               .register(registry);
       appendDuration =
@@ -188,6 +195,11 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
   @Override
   public void recordUnknownFields(String protocol, long fields) {
     protocolMeters(protocol).unknownFields.increment((double) fields);
+  }
+
+  @Override
+  public void recordUnknownTimestamps(String protocol, long timestamps) {
+    protocolMeters(protocol).unknownTimestamps.increment((double) timestamps);
   }
 
   @Override

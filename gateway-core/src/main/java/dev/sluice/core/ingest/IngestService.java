@@ -184,6 +184,9 @@ public final class IngestService {
     if (payload.unknownFields() > 0) {
       metrics.recordUnknownFields(protocol, payload.unknownFields());
     }
+    if (payload.unknownTimestamps() > 0) {
+      metrics.recordUnknownTimestamps(protocol, payload.unknownTimestamps());
+    }
     if (collector.filteredCount() > 0) {
       metrics.recordFiltered(protocol, collector.filteredCount());
     }

@@ -17,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  * @param rejections the rejections of the decoder, possibly not all
  * @param rejectedCount the number of all records that the decoder rejected
  * @param unknownFields the number of unknown fields that the decoder ignored
+ * @param unknownTimestamps the number of times in a format that the decoder does not know; their
+ *     records have no time
  */
 public record OtlpPayload(
     byte[] bytes,
@@ -24,7 +26,8 @@ public record OtlpPayload(
     int @Nullable [] rowIndexes,
     List<Rejection> rejections,
     int rejectedCount,
-    long unknownFields) {
+    long unknownFields,
+    long unknownTimestamps) {
 
   // not a compact constructor: javac does not export the nullness of its parameters
   public OtlpPayload(
@@ -33,13 +36,15 @@ public record OtlpPayload(
       int @Nullable [] rowIndexes,
       List<Rejection> rejections,
       int rejectedCount,
-      long unknownFields) {
+      long unknownFields,
+      long unknownTimestamps) {
     this.bytes = bytes;
     this.length = length;
     this.rowIndexes = rowIndexes;
     this.rejections = List.copyOf(rejections);
     this.rejectedCount = rejectedCount;
     this.unknownFields = unknownFields;
+    this.unknownTimestamps = unknownTimestamps;
   }
 
   /** Creates a payload of OTLP bytes as the client sent them. */
@@ -49,7 +54,7 @@ public record OtlpPayload(
 
   /** Creates a payload of OTLP bytes as the client sent them, in the first {@code length} bytes. */
   public static OtlpPayload of(byte[] bytes, int length) {
-    return new OtlpPayload(bytes, length, null, List.of(), 0, 0);
+    return new OtlpPayload(bytes, length, null, List.of(), 0, 0, 0);
   }
 
   int rowIndexOf(int ordinal) {

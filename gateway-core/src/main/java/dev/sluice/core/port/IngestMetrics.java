@@ -53,4 +53,7 @@ public interface IngestMetrics {
 
   /** Counts unknown fields of native logs, which the gateway ignores. */
   void recordUnknownFields(String protocol, long fields);
+
+  /** Counts times of native logs in an unknown format; their records have the receive time. */
+  void recordUnknownTimestamps(String protocol, long timestamps);
 }

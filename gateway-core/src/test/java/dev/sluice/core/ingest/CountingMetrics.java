@@ -18,6 +18,7 @@ final class CountingMetrics implements IngestMetrics {
   final AtomicLong lost = new AtomicLong();
   final AtomicLong malformed = new AtomicLong();
   final AtomicLong unknownFields = new AtomicLong();
+  final AtomicLong unknownTimestamps = new AtomicLong();
   final AtomicReference<String> protocol = new AtomicReference<>("");
   final AtomicReference<Duration> duration = new AtomicReference<>(Duration.ZERO);
 
@@ -88,5 +89,10 @@ final class CountingMetrics implements IngestMetrics {
   @Override
   public void recordUnknownFields(String protocol, long fields) {
     unknownFields.addAndGet(fields);
+  }
+
+  @Override
+  public void recordUnknownTimestamps(String protocol, long timestamps) {
+    unknownTimestamps.addAndGet(timestamps);
   }
 }

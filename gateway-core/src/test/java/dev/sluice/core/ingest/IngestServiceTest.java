@@ -74,7 +74,7 @@ class IngestServiceTest {
     var bytes = IngestFixtures.request("a");
     var longer = Arrays.copyOf(bytes, bytes.length + 7);
 
-    var _ = accept(new OtlpPayload(longer, bytes.length, null, List.of(), 0, 0));
+    var _ = accept(new OtlpPayload(longer, bytes.length, null, List.of(), 0, 0, 0));
 
     assertThat(spool.batches().getFirst().otlp()).isEqualTo(bytes);
   }
@@ -171,6 +171,7 @@ class IngestServiceTest {
             null,
             List.of(),
             12_000,
+            0,
             0);
 
     assertThat(accept(payload))
@@ -200,7 +201,7 @@ class IngestServiceTest {
     var decoderRejections = List.of(new Rejection(4, "body", "no"), new Rejection(1, "time", "no"));
     var bytes = IngestFixtures.request("bad 3", "bad 0", "fine");
     var payload =
-        new OtlpPayload(bytes, bytes.length, new int[] {3, 0, 2}, decoderRejections, 2, 7);
+        new OtlpPayload(bytes, bytes.length, new int[] {3, 0, 2}, decoderRejections, 2, 7, 3);
 
     var result = accept(payload);
     spool.accept(0);
@@ -217,6 +218,7 @@ class IngestServiceTest {
     assertThat(meter.received).hasValue(5);
     assertThat(meter.rejected).hasValue(4);
     assertThat(meter.unknownFields).hasValue(7);
+    assertThat(meter.unknownTimestamps).hasValue(3);
     assertThat(meter.balances()).isTrue();
   }
 
@@ -231,6 +233,7 @@ class IngestServiceTest {
             new int[] {3, 0, 2},
             List.of(new Rejection(1, "time", "no")),
             2,
+            0,
             0);
 
     var result = accept(payload);
@@ -262,7 +265,7 @@ class IngestServiceTest {
   @Test
   void accept_rowsOutOfOrderWithoutDecoderRejections_sortsByRowIndex() {
     var bytes = IngestFixtures.request("bad", "bad");
-    var payload = new OtlpPayload(bytes, bytes.length, new int[] {1, 0}, List.of(), 0, 0);
+    var payload = new OtlpPayload(bytes, bytes.length, new int[] {1, 0}, List.of(), 0, 0, 0);
 
     assertThat(rejections(payload)).extracting(Rejection::index).containsExactly(0, 1);
   }
@@ -277,7 +280,7 @@ class IngestServiceTest {
     }
 
     var rejections =
-        rejections(new OtlpPayload(bytes, bytes.length, null, before, before.size(), 0));
+        rejections(new OtlpPayload(bytes, bytes.length, null, before, before.size(), 0, 0));
 
     assertThat(rejections).hasSize(IngestService.MAX_REJECTIONS);
     assertThat(rejections.getLast().index()).isEqualTo(9_999);

@@ -63,14 +63,15 @@ final class NativeJsonDecoder {
       }
       if (!LenientJsonReader.isBlank(body, from, to)) {
         int number = line;
-        long unknownBefore = logs.builder.unknownFields();
+        long unknownFields = logs.builder.unknownFields();
+        long unknownTimestamps = logs.builder.unknownTimestamps();
         LenientJsonReader.read(
             body,
             from,
             to,
             number,
             parser -> {
-              logs.builder.resetUnknownFields(unknownBefore);
+              logs.builder.resetUnknown(unknownFields, unknownTimestamps);
               parser.nextToken();
               logs.readRecord(parser);
               LenientJsonReader.requireEnd(parser, number);
@@ -166,6 +167,8 @@ final class NativeJsonDecoder {
   private void readTimestamp(String name, JsonParser p, int field) {
     try {
       builder.record.writeFixed64(field, Timestamps.of(p));
+    } catch (Timestamps.UnknownFormatException _) {
+      builder.countUnknownTimestamp(); // the record gets its receive time
     } catch (Timestamps.InvalidTimestampException e) {
       builder.rejectRecord(name, e.reason());
     }

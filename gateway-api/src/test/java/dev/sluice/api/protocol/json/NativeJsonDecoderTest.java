@@ -210,7 +210,6 @@ class NativeJsonDecoderTest {
         "'\"severity_number\":\"9\"'        | severity_number    | must be a number",
         "'\"severity_text\":9'              | severity_text      | must be text",
         "'\"timestamp\":-1'                 | timestamp          | is before 1970",
-        "'\"timestamp\":\"soon\"'           | timestamp          | is neither",
         "'\"timestamp\":[{\"a\":[1]}]'      | timestamp          | must be text or a number",
         "'\"timestamp\":false'              | timestamp          | must be text or a number",
         "'\"timestamp\":1e999999999'        | timestamp          | is beyond",
@@ -301,6 +300,23 @@ class NativeJsonDecoderTest {
 
     assertThat(log.getTraceId().isEmpty()).isTrue();
     assertThat(log.getSpanId().isEmpty()).isTrue();
+  }
+
+  /** The receive time of such a log is better than none of its content. */
+  @ParameterizedTest
+  @ValueSource(strings = {"soon", "2023-02-29T00:00:00Z", "Nov 24 20:21:21", ""})
+  void ofJson_timestampInUnknownFormat_isCountedAndLeftOut(String time) {
+    var row =
+        "{\"body\":\"b\",\"timestamp\":\"%s\",\"observed_timestamp\":\"%s\"}".formatted(time, time);
+
+    for (var payload : List.of(json(row), ndjson(row))) {
+      assertThat(payload.unknownTimestamps()).isEqualTo(2);
+      assertThat(payload.rejectedCount()).isZero();
+      var record = otlp(payload).getResourceLogs(0).getScopeLogs(0).getLogRecords(0);
+      assertThat(record.getBody().getStringValue()).isEqualTo("b");
+      assertThat(record.getTimeUnixNano()).isZero();
+      assertThat(record.getObservedTimeUnixNano()).isZero();
+    }
   }
 
   @Test
