@@ -18,19 +18,19 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
-import java.security.KeyStore;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManager;
-import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.SpringApplication;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
@@ -42,7 +42,7 @@ import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
  */
 class TlsIT {
   private static final String JSON = "application/json";
-  private static final String PASSWORD = "changeit";
+  private static final String PASSWORD = TlsCertificates.PASSWORD;
 
   @TempDir private static Path folder;
 
@@ -53,8 +53,8 @@ class TlsIT {
 
   @BeforeAll
   static void start() throws Exception {
-    var store = certificate();
-    trust = trusting(store);
+    var store = TlsCertificates.create(folder.resolve("gateway.p12"));
+    trust = TlsCertificates.trusting(store);
     var spring = new SpringApplication(GatewayApplication.class);
     spring.setRegisterShutdownHook(false);
     application =
@@ -62,7 +62,6 @@ class TlsIT {
             "--server.port=0",
             "--server.ssl.bundle=gateway",
             "--management.server.port=0",
-            "--management.server.ssl.enabled=false",
             "--spring.grpc.server.port=0",
             "--spring.grpc.server.ssl.bundle=gateway",
             "--spring.ssl.bundle.jks.gateway.keystore.location=" + store.toUri(),
@@ -74,44 +73,6 @@ class TlsIT {
             "--sluice.wal.dir=" + store.resolveSibling("wal"),
             "--sluice.redis.url=" + SharedEngines.redis().url(),
             "--sluice.clickhouse.url=" + SharedEngines.clickHouse().url());
-  }
-
-  /** Creates a certificate with keytool, since the JDK has no API for it. */
-  private static Path certificate() throws IOException, InterruptedException {
-    var store = folder.resolve("gateway.p12");
-    var keytool =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
-                "-genkeypair",
-                "-alias",
-                "gateway",
-                "-keyalg",
-                "EC",
-                "-dname",
-                "CN=gateway",
-                "-ext",
-                "san=dns:localhost,ip:127.0.0.1",
-                "-storetype",
-                "PKCS12",
-                "-keystore",
-                store.toString(),
-                "-storepass",
-                PASSWORD)
-            .redirectErrorStream(true)
-            .redirectOutput(folder.resolve("keytool.log").toFile())
-            .start();
-    assertThat(keytool.waitFor()).isZero();
-    return store;
-  }
-
-  private static TrustManager[] trusting(Path store) throws Exception {
-    var own = KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray());
-    var trusted = KeyStore.getInstance("PKCS12");
-    trusted.load(null, null);
-    trusted.setCertificateEntry("gateway", own.getCertificate("gateway"));
-    var factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-    factory.init(trusted);
-    return factory.getTrustManagers();
   }
 
   private static HttpClient client(Version version) throws Exception {
@@ -204,5 +165,87 @@ class TlsIT {
       channel.shutdownNow().awaitTermination(30, TimeUnit.SECONDS);
     }
     gateway.awaitStored(service, 1);
+  }
+
+  private static List<Integer> allPorts() {
+    var management = application.getEnvironment().getRequiredProperty("local.management.port");
+    return List.of(
+        httpPort(),
+        OtlpPort.of(application),
+        Integer.parseInt(management),
+        application.getBean(GrpcServerLifecycle.class).getPort());
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {TlsHandshake.TLS_1_0, TlsHandshake.TLS_1_1})
+  void handshake_oldVersion_isRefusedOnEveryPort(int version) throws IOException {
+    for (int port : allPorts()) {
+      assertThat(
+              TlsHandshake.isAccepted(
+                  port,
+                  version,
+                  TlsHandshake.ECDHE_ECDSA_AES_128_CBC_SHA,
+                  TlsHandshake.ECDHE_ECDSA_AES_256_CBC_SHA))
+          .as("port " + port)
+          .isFalse();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      ints = {
+        TlsHandshake.ECDHE_ECDSA_AES_128_CBC_SHA,
+        TlsHandshake.ECDHE_ECDSA_AES_256_CBC_SHA,
+        TlsHandshake.ECDHE_ECDSA_AES_128_CBC_SHA256,
+        TlsHandshake.ECDHE_ECDSA_AES_256_CBC_SHA384
+      })
+  void handshake_cbcSuite_isRefusedOnEveryPort(int suite) throws IOException {
+    for (int port : allPorts()) {
+      assertThat(TlsHandshake.isAccepted(port, TlsHandshake.TLS_1_2, suite))
+          .as("port " + port)
+          .isFalse();
+    }
+  }
+
+  @Test
+  void handshake_gcmSuite_isAcceptedOnEveryPort() throws IOException {
+    for (int port : allPorts()) {
+      assertThat(
+              TlsHandshake.isAccepted(
+                  port, TlsHandshake.TLS_1_2, TlsHandshake.ECDHE_ECDSA_AES_128_GCM_SHA256))
+          .as("port " + port)
+          .isTrue();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"TLSv1.2", "TLSv1.3"})
+  void handshake_currentVersion_isAcceptedOnEveryPort(String version) throws Exception {
+    var context = SSLContext.getInstance("TLS");
+    context.init(null, trust, null);
+    for (int port : allPorts()) {
+      try (var socket = (SSLSocket) context.getSocketFactory().createSocket("localhost", port)) {
+        socket.setEnabledProtocols(new String[] {version});
+        socket.startHandshake();
+
+        assertThat(socket.getSession().getProtocol()).isEqualTo(version);
+      }
+    }
+  }
+
+  @Test
+  void responses_overTls_haveStrictTransportSecurity() throws Exception {
+    try (var client = client(Version.HTTP_1_1)) {
+      for (int port : allPorts().subList(0, 3)) {
+        var response =
+            client.send(
+                HttpRequest.newBuilder(uri(port, "/actuator/health")).build(),
+                BodyHandlers.ofString());
+
+        assertThat(response.headers().firstValue("Strict-Transport-Security"))
+            .hasValue("max-age=31536000");
+        assertThat(response.headers().firstValue("X-Content-Type-Options")).hasValue("nosniff");
+      }
+    }
   }
 }

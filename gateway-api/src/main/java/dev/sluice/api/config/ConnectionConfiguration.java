@@ -3,13 +3,16 @@ package dev.sluice.api.config;
 import dev.sluice.api.config.ProtocolServers.ProtocolServerFactory;
 import dev.sluice.api.net.ConnectionLimits;
 import dev.sluice.api.net.ServerConnections;
+import dev.sluice.api.tls.StrictSslBundles;
 import io.micrometer.core.instrument.MeterRegistry;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.ssl.SslBundleRegistrar;
 import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** The wiring of the limits and timeouts of connections. */
+/** The wiring of the limits and timeouts of connections, and of TLS. */
 @Configuration(proxyBeanMethods = false)
 class ConnectionConfiguration {
   @Bean
@@ -33,5 +36,13 @@ class ConnectionConfiguration {
   @Bean
   ConnectionLimits managementLimits(ConnectionProperties properties) {
     return properties.managementLimits();
+  }
+
+  /** Replaces the registry of Spring Boot; the bundles are those of its settings. */
+  @Bean
+  StrictSslBundles sslBundles(ObjectProvider<SslBundleRegistrar> registrars) {
+    var bundles = new StrictSslBundles();
+    registrars.orderedStream().forEach(registrar -> registrar.registerBundles(bundles));
+    return bundles;
   }
 }
