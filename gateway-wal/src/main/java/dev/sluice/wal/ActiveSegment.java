@@ -51,7 +51,7 @@ final class ActiveSegment implements Closeable {
       Path node, SegmentName name, Disk disk, Instant now, ByteBuffer buffer) throws IOException {
     var directory = name.directory(node);
     if (Files.notExists(directory)) {
-      Files.createDirectories(directory);
+      OwnerOnly.createDirectories(directory);
       disk.force(node);
     }
     var data = disk.create(name.data(node));

@@ -18,7 +18,7 @@ interface Disk {
       new Disk() {
         @Override
         public AppendFile create(Path file) throws IOException {
-          return new ChannelAppendFile(FileChannel.open(file, CREATE_NEW, WRITE));
+          return new ChannelAppendFile(OwnerOnly.open(file, CREATE_NEW, WRITE));
         }
 
         @Override

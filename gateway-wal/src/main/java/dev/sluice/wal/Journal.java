@@ -94,6 +94,7 @@ final class Journal implements AutoCloseable {
       throws IOException {
     Files.deleteIfExists(temporary(path)); // left by an incomplete compaction
     boolean created = !Files.exists(path);
+    OwnerOnly.createFile(path);
     var file = new RandomAccessFile(path.toFile(), "rw");
     try {
       long end = created ? 0 : replay(path, consumer);
@@ -220,6 +221,7 @@ final class Journal implements AutoCloseable {
       if (Files.getFileStore(directory(path)).getUsableSpace() < MIN_FREE_FOR_RESERVE) {
         return;
       }
+      OwnerOnly.createFile(reserve);
       try (var zeros = new RandomAccessFile(reserve.toFile(), "rw")) {
         writeFunction.write(zeros, new byte[RESERVE_BYTES]); // a sparse file would reserve nothing
         zeros.getFD().sync();
@@ -262,6 +264,7 @@ final class Journal implements AutoCloseable {
   }
 
   private static void writeAll(Path path, Iterable<String> lines) throws IOException {
+    OwnerOnly.createFile(path);
     try (var file = new FileOutputStream(path.toFile());
         var out = new BufferedOutputStream(file, 1 << 16)) {
       for (var line : lines) {

@@ -53,12 +53,12 @@ final class NodeLock implements AutoCloseable {
       return;
     }
     createDirectories(parent, disk);
-    Files.createDirectories(directory); // another process may have created it
+    OwnerOnly.createDirectories(directory); // another process may have created it
     disk.force(parent);
   }
 
   private static FileChannel lock(Path node) throws IOException {
-    var channel = FileChannel.open(node.resolve("lock"), CREATE, WRITE);
+    var channel = OwnerOnly.open(node.resolve("lock"), CREATE, WRITE);
     try {
       if (channel.tryLock() != null) {
         return channel;

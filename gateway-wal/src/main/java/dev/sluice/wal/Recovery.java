@@ -142,7 +142,7 @@ final class Recovery {
     var lines = text.toString();
     var existingLines = existingIndex.substring(0, existingIndex.lastIndexOf('\n') + 1);
     if (lines.startsWith(existingLines) || existingLines.startsWith(lines)) {
-      try (var channel = FileChannel.open(index, CREATE, WRITE)) {
+      try (var channel = OwnerOnly.open(index, CREATE, WRITE)) {
         int commonLength = Math.min(existingLines.length(), lines.length());
         channel.truncate(commonLength);
         new Disk.ChannelAppendFile(channel)
@@ -152,7 +152,7 @@ final class Recovery {
       }
     } else {
       var temporary = index.resolveSibling(index.getFileName() + ".tmp");
-      try (var channel = FileChannel.open(temporary, CREATE, TRUNCATE_EXISTING, WRITE)) {
+      try (var channel = OwnerOnly.open(temporary, CREATE, TRUNCATE_EXISTING, WRITE)) {
         new Disk.ChannelAppendFile(channel).write(ByteBuffer.wrap(lines.getBytes(ISO_8859_1)), 0);
         channel.force(true);
       }

@@ -304,7 +304,8 @@ final class SegmentLog implements AutoCloseable {
     if (segment == null) {
       throw new NoSuchFileException("segment of frame " + frame.position());
     }
-    var directory = Files.createDirectories(node.resolve("quarantine"));
+    var directory = node.resolve("quarantine");
+    OwnerOnly.createDirectories(directory);
     var copy =
         directory.resolve(
             "%s-seg-%06d-%d.wal.%s"
@@ -314,6 +315,7 @@ final class SegmentLog implements AutoCloseable {
                     frame.position().frame(),
                     segment.name().compression().suffix()));
     var temporary = copy.resolveSibling(copy.getFileName() + ".tmp");
+    OwnerOnly.createFile(temporary);
     Files.write(temporary, bytes);
     Disk.REAL.force(temporary);
     Files.move(temporary, copy, ATOMIC_MOVE);

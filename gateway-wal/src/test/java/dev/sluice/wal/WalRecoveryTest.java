@@ -23,6 +23,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.util.List;
@@ -246,6 +247,30 @@ class WalRecoveryTest {
     assertThat(quarantined.getFirst().records()).isEqualTo(7);
     assertThat(quarantined.getFirst().frame()).isEqualTo(day() + "/seg-000001/2");
     assertThat(quarantined.getFirst().copy()).exists();
+  }
+
+  @Test
+  void poll_damagedFrame_createsAllFilesForTheOwnerOnly() throws Exception {
+    append(List.of(LogBatches.of(10), LogBatches.of(7)));
+    damage(1);
+    poll(wal.newConsumer());
+    try (var files = Files.walk(wal.node())) {
+      for (var index : files.filter(file -> file.toString().endsWith(".idx")).toList()) {
+        Files.delete(index);
+      }
+    }
+
+    wal.reopen();
+
+    try (var files = Files.walk(wal.walDirectory().resolve("log.wal"))) {
+      var paths = files.toList();
+      assertThat(paths).contains(wal.node().resolve("quarantine"), wal.node().resolve("journal"));
+      assertThat(paths)
+          .allSatisfy(
+              path ->
+                  assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(path)))
+                      .isEqualTo(Files.isDirectory(path) ? "rwx------" : "rw-------"));
+    }
   }
 
   @Test
