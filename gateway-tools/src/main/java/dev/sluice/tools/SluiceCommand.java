@@ -50,6 +50,13 @@ public final class SluiceCommand {
       synopsisSubcommandLabel = "COMMAND")
   private static final class WalCommand {}
 
+  /** The commands for the managed engines. */
+  @Command(
+      name = "engines",
+      header = "Describes the Redis and the ClickHouse that the gateway starts.",
+      synopsisSubcommandLabel = "COMMAND")
+  private static final class EnginesCommand {}
+
   /** Runs a command and exits with the status of {@link #run}. */
   public static void main(String[] arguments) {
     // without autoflush, which would write each line of a long output by itself
@@ -76,6 +83,8 @@ public final class SluiceCommand {
     return new CommandLine(new SluiceCommand())
         .addSubcommand(new SendCommand(in, out, err))
         .addSubcommand(new CommandLine(new WalCommand()).addSubcommand(new WalCatCommand(out, err)))
+        .addSubcommand(
+            new CommandLine(new EnginesCommand()).addSubcommand(new EnginesPasswordCommand(out)))
         .addSubcommand(new EvalCommand(out, err))
         .addSubcommand(new DemoCommand(out, err))
         .registerConverter(URI.class, new GatewayUrlConverter())

@@ -67,8 +67,37 @@ class SluiceCommandTest {
     return gateway.posts.stream().flatMap(String::lines).map(JSON::readTree).toList();
   }
 
+  @Test
+  void enginesPassword_generated_isPrinted() throws IOException {
+    for (var file :
+        List.of("clickhouse/reader-password", "clickhouse/password", "redis/password")) {
+      Files.createDirectories(folder.resolve(file).getParent());
+      Files.writeString(folder.resolve(file), "secret of " + file + "\n");
+    }
+
+    assertThat(run("engines", "password", "--data-dir", folder)).isZero();
+    assertThat(run("engines", "password", "gateway", "--data-dir", folder)).isZero();
+    assertThat(run("engines", "password", "redis", "--data-dir", folder)).isZero();
+
+    assertThat(out().lines())
+        .containsExactly(
+            "secret of clickhouse/reader-password",
+            "secret of clickhouse/password",
+            "secret of redis/password");
+  }
+
+  @Test
+  void enginesPassword_none_namesTheFile() {
+    assertThat(run("engines", "password", "--data-dir", folder)).isOne();
+    assertThat(run("engines", "password", "nobody", "--data-dir", folder)).isEqualTo(2);
+
+    assertThat(out()).isEmpty();
+    assertThat(err()).contains("no file " + folder.resolve("clickhouse/reader-password"));
+  }
+
   @ParameterizedTest
-  @ValueSource(strings = {"", "send", "wal", "wal cat", "eval", "demo"})
+  @ValueSource(
+      strings = {"", "send", "wal", "wal cat", "eval", "demo", "engines", "engines password"})
   void help_anyCommand_printsItsUsage(String command) {
     var arguments = Stream.concat(Arrays.stream(command.split(" ")), Stream.of("--help"));
 
