@@ -3,6 +3,7 @@ package dev.sluice.api;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.engines.EmbeddedClickHouse;
 import dev.sluice.testkit.SharedEngines;
 import java.io.IOException;
 import java.net.ServerSocket;
@@ -224,13 +225,17 @@ class CrashRecoveryIT {
     var query = "SELECT " + expression + " FROM otel_logs WHERE ServiceName = 'kill'";
     return http.send(
             HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + clickHouse + "/"))
-                .header("X-ClickHouse-User", "sluice")
-                .header("X-ClickHouse-Key", "sluice")
+                .header("X-ClickHouse-User", EmbeddedClickHouse.READER)
+                .header("X-ClickHouse-Key", readerPassword())
                 .POST(BodyPublishers.ofString(query))
                 .build(),
             BodyHandlers.ofString())
         .body()
         .strip();
+  }
+
+  private String readerPassword() throws IOException {
+    return Files.readString(folder.resolve("data/clickhouse/reader-password")).strip();
   }
 
   private String ledger() throws Exception {

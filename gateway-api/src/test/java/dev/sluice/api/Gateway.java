@@ -65,7 +65,8 @@ public final class Gateway {
             "--sluice.wal.dir=" + folder("wal-" + FOLDERS.incrementAndGet()),
             "--sluice.wal.min-free-disk=16MB",
             "--sluice.redis.url=" + redis.url(),
-            "--sluice.clickhouse.url=" + clickHouse.url());
+            "--sluice.clickhouse.url=" + clickHouse.url(),
+            "--sluice.clickhouse.password=" + clickHouse.password());
     application = spring.run(Stream.concat(all, Stream.of(settings)).toArray(String[]::new));
   }
 
@@ -267,8 +268,8 @@ public final class Gateway {
                 URI.create(
                     clickHouse.url()
                         + "/?default_format=JSONEachRow&output_format_json_quote_64bit_integers=0"))
-            .header("X-ClickHouse-User", "sluice")
-            .header("X-ClickHouse-Key", "sluice")
+            .header("X-ClickHouse-User", EmbeddedClickHouse.ADMINISTRATOR)
+            .header("X-ClickHouse-Key", clickHouse.password())
             .timeout(Duration.ofSeconds(30))
             .POST(BodyPublishers.ofString(sql))
             .build();
@@ -354,7 +355,7 @@ public final class Gateway {
     var clickHouse =
         EmbeddedClickHouse.start(
             new EmbeddedClickHouse.ClickHouseEngineSettings(
-                folder(name), SharedEngines.cacheDirectory(), 0, -1, "sluice", "sluice"));
+                folder(name), SharedEngines.cacheDirectory(), 0, -1, "sluice", "sluice", true));
     Runtime.getRuntime().addShutdownHook(new Thread(clickHouse::close));
     return clickHouse;
   }

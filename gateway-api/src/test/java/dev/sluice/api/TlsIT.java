@@ -72,7 +72,8 @@ class TlsIT {
             "--sluice.ingest.otlp-http-port=0",
             "--sluice.wal.dir=" + store.resolveSibling("wal"),
             "--sluice.redis.url=" + SharedEngines.redis().url(),
-            "--sluice.clickhouse.url=" + SharedEngines.clickHouse().url());
+            "--sluice.clickhouse.url=" + SharedEngines.clickHouse().url(),
+            "--sluice.clickhouse.password=" + SharedEngines.clickHouse().password());
   }
 
   private static HttpClient client(Version version) throws Exception {

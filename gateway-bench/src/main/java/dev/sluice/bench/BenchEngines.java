@@ -33,8 +33,8 @@ final class BenchEngines implements AutoCloseable {
     clickHouse =
         EmbeddedClickHouse.start(
             new EmbeddedClickHouse.ClickHouseEngineSettings(
-                folder.resolve("clickhouse"), Path.of(".cache/sluice"), 0, 0, NAME, NAME));
-    clickHouseAdmin = new ClickHouseAdmin(clickHouse.url(), NAME, NAME);
+                folder.resolve("clickhouse"), Path.of(".cache/sluice"), 0, 0, NAME, NAME, true));
+    clickHouseAdmin = new ClickHouseAdmin(clickHouse.url(), EmbeddedClickHouse.ADMINISTRATOR, NAME);
   }
 
   /** Returns the settings by which a gateway finds the engines. */

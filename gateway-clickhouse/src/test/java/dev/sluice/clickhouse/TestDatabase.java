@@ -3,6 +3,7 @@ package dev.sluice.clickhouse;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.clickhouse.ClickHouseSettings.Indexes;
+import dev.sluice.engines.EmbeddedClickHouse;
 import dev.sluice.testkit.SharedEngines;
 import java.time.Duration;
 import java.util.Map;
@@ -15,9 +16,23 @@ import org.jspecify.annotations.Nullable;
 final class TestDatabase {
   private static final int MAX_INSERT_BYTES = 256 << 20;
 
-  /** Starts the engine at the first use. */
+  /**
+   * Starts the engine at the first use. Tests stop merges and read logs, which the gateway may not.
+   */
   private static final class Client {
-    static final ClickHouseClient CLIENT = new ClickHouseClient(settings());
+    static final ClickHouseClient CLIENT =
+        new ClickHouseClient(
+            new ClickHouseSettings(
+                url(),
+                EmbeddedClickHouse.ADMINISTRATOR,
+                SharedEngines.clickHouse().password(),
+                "default",
+                Duration.ofSeconds(60),
+                Duration.ofSeconds(30),
+                MAX_INSERT_BYTES,
+                Indexes.BODY,
+                null,
+                null));
   }
 
   private TestDatabase() {}

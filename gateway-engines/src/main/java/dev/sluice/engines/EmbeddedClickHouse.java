@@ -10,7 +10,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,8 +23,10 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The engine is {@code clickhouse local} of at least {@link #MIN_VERSION}, which can listen like
  * a server: the command on the PATH if there is one, else a shared library that npm fetches once.
- * Its only user may create, alter and drop tables in the database {@code default}, and read {@code
- * system}. Replicated tables do not work, because the engine has no Keeper.
+ * Its user for the gateway may create, read, write and drop MergeTree tables in the database {@code
+ * default}; its user {@value #READER} may only read them, within limits. Neither reaches files,
+ * programs or other servers. It refuses HTTP requests with the header {@code Origin}, which web
+ * pages send. Replicated tables do not work, because the engine has no Keeper.
  *
  * <p>All methods are thread-safe.
  */
@@ -36,26 +40,38 @@ public final class EmbeddedClickHouse implements AutoCloseable {
    * @param cache the directory of the fetched library; several engines may share it
    * @param httpPort the HTTP port on loopback, 0 for any free port
    * @param tcpPort the port of the native protocol on loopback, 0 for any free port, -1 for none
-   * @param user the name of the user: letters, digits and underscores, not {@code default}
-   * @param password the password of that user
+   * @param user the name of the user: letters, digits and underscores, not {@code default}, {@value
+   *     #READER} or {@value #ADMINISTRATOR}
+   * @param password the password of that user; null for one that is generated once and stored next
+   *     to the data
+   * @param administrator whether there is a user {@value #ADMINISTRATOR}, with the same password
+   *     and further rights, for tests and benchmarks
    */
   public record ClickHouseEngineSettings(
-      Path directory, Path cache, int httpPort, int tcpPort, String user, String password) {
+      Path directory,
+      Path cache,
+      int httpPort,
+      int tcpPort,
+      String user,
+      @Nullable String password,
+      boolean administrator) {
 
     private static final Pattern NAME = Pattern.compile("[a-zA-Z_][a-zA-Z0-9_]*");
+
+    private static final Set<String> RESERVED = Set.of("default", READER, ADMINISTRATOR);
 
     /**
      * Checks the name of the user, which is written into a configuration file.
      *
-     * @throws IllegalArgumentException when the name has other characters, or is {@code default},
-     *     which the start-up query uses
+     * @throws IllegalArgumentException when the name has other characters, or is that of another
+     *     user of the engine
      */
     public ClickHouseEngineSettings {
-      if (!NAME.matcher(user).matches() || user.equals("default")) {
+      if (!NAME.matcher(user).matches() || RESERVED.contains(user)) {
         throw new IllegalArgumentException(
             "sluice.clickhouse.user is '%s'; it must be letters, digits and underscores, and not"
                     .formatted(user)
-                + " 'default'");
+                + " 'default', '%s' or '%s'".formatted(READER, ADMINISTRATOR));
       }
     }
 
@@ -65,6 +81,12 @@ public final class EmbeddedClickHouse implements AutoCloseable {
           .formatted(directory, cache, httpPort, tcpPort, user);
     }
   }
+
+  /** The name of the user for people, who can only read. */
+  public static final String READER = "sluice_reader";
+
+  /** The name of the user for tests and benchmarks. */
+  public static final String ADMINISTRATOR = "sluice_admin";
 
   /** The lowest version that can listen in local mode. */
   static final String MIN_VERSION = "26.7";
@@ -82,6 +104,10 @@ public final class EmbeddedClickHouse implements AutoCloseable {
    * gets a SIGTERM.
    */
   private static final int STOP_TIMEOUT_MILLIS = 3_000;
+
+  // bin/sluice engines password reads these files
+  private static final String PASSWORD_FILE = "password";
+  private static final String READER_PASSWORD_FILE = "reader-password";
 
   private final Supervisor supervisor;
   private final ClickHouseLaunchSpec launchSpec;
@@ -127,7 +153,10 @@ public final class EmbeddedClickHouse implements AutoCloseable {
         if (version != null && version.compareTo(Version.parse(MIN_VERSION)) >= 0) {
           LOG.info("using {} {}", command, version);
           return List.of(
-              EngineHost.COMMAND, String.valueOf(STOP_TIMEOUT_MILLIS), command.toString(), "local");
+              EngineHost.CONFINED_COMMAND,
+              String.valueOf(STOP_TIMEOUT_MILLIS),
+              command.toString(),
+              "local");
         }
         LOG.info(
             "not using {}: its version is {}, and only {} or later can listen in local mode",
@@ -158,6 +187,16 @@ public final class EmbeddedClickHouse implements AutoCloseable {
   /** The URL of the HTTP interface, for example {@code http://127.0.0.1:18123}. */
   public String url() {
     return "http://127.0.0.1:" + httpPort();
+  }
+
+  /** The password of the gateway's user; it does not change during the life of this object. */
+  public String password() {
+    return launchSpec.password;
+  }
+
+  /** The password of {@link #READER}; it does not change as long as the data exist. */
+  public String readerPassword() {
+    return launchSpec.readerPassword;
   }
 
   /** The process id whose CPU and memory are those of ClickHouse, or -1 while it does not run. */
@@ -206,6 +245,8 @@ public final class EmbeddedClickHouse implements AutoCloseable {
     private final SystemEnvironment environment;
     private final EngineDataDir dataDir;
     private final List<String> hostArguments;
+    private final String password;
+    private final String readerPassword;
     // set by the first launch and reused by restarts; volatile because restarts run on other
     // threads
     private volatile int httpPort;
@@ -220,8 +261,19 @@ public final class EmbeddedClickHouse implements AutoCloseable {
       this.environment = environment;
       this.dataDir = dataDir;
       this.hostArguments = hostArguments;
+      password =
+          settings.password() == null
+              ? dataDir.loadOrCreateSecret(PASSWORD_FILE)
+              : configured(settings.password());
+      readerPassword = dataDir.loadOrCreateSecret(READER_PASSWORD_FILE);
       httpPort = settings.httpPort();
       tcpPort = settings.tcpPort();
+    }
+
+    /** Deletes a generated password, which is not valid beside a configured one. */
+    private String configured(String configuredPassword) {
+      dataDir.delete(dataDir.directory().resolve(PASSWORD_FILE));
+      return configuredPassword;
     }
 
     @Override
@@ -298,6 +350,24 @@ public final class EmbeddedClickHouse implements AutoCloseable {
             <background_schedule_pool_size>%3$d</background_schedule_pool_size>
             <!-- inserts have priority over merges, if the user may set nice values -->
             <os_threads_nice_value_merge_mutate>10</os_threads_nice_value_merge_mutate>
+            <access_control_improvements>
+              <table_engines_require_grant>true</table_engines_require_grant>
+              <select_from_system_db_requires_grant>true</select_from_system_db_requires_grant>
+              <select_from_information_schema_requires_grant>true</select_from_information_schema_requires_grant>
+            </access_control_improvements>
+            <!-- Browsers add Origin to each request of a web page that can change anything. -->
+            <http_handlers>
+              <rule>
+                <headers><Origin>regex:.+</Origin></headers>
+                <handler>
+                  <type>static</type>
+                  <status>403</status>
+                  <content_type>text/plain; charset=UTF-8</content_type>
+                  <response_content>ClickHouse accepts no requests of web pages.</response_content>
+                </handler>
+              </rule>
+              <defaults/>
+            </http_handlers>
             <query_log>
               <database>system</database>
               <table>query_log</table>
@@ -323,6 +393,12 @@ public final class EmbeddedClickHouse implements AutoCloseable {
      * without a password; ClickHouse cannot change that. So {@code default} may run only that
      * query, in a single session: the start-up query opens the session before the ports are open
      * and closes it after they are closed.
+     *
+     * <p>The gateway's user has all rights on the rows, columns and tables of its database, and no
+     * others: none on dictionaries, sources, users or the server, and no table engine but those of
+     * the schema. KILL QUERY needs no grant for its own queries. A table setting could name another
+     * disk, which is a directory or a URL; the other constraints keep responses unreadable for web
+     * pages.
      */
     private String usersXml() {
       return """
@@ -330,6 +406,21 @@ public final class EmbeddedClickHouse implements AutoCloseable {
             <profiles>
               <default></default>
               <starter><max_sessions_for_user>1</max_sessions_for_user></starter>
+              <gateway>
+                <constraints>
+                  <add_http_cors_header><const/></add_http_cors_header>
+                  <http_response_headers><const/></http_response_headers>
+                  <merge_tree_disk><const/></merge_tree_disk>
+                  <merge_tree_storage_policy><const/></merge_tree_storage_policy>
+                </constraints>
+              </gateway>
+              <reader>
+                <readonly>1</readonly>
+                <max_memory_usage>2000000000</max_memory_usage>
+                <max_execution_time>60</max_execution_time>
+                <max_threads>2</max_threads>
+                <max_concurrent_queries_for_user>4</max_concurrent_queries_for_user>
+              </reader>
             </profiles>
             <quotas><default></default></quotas>
             <users>
@@ -343,26 +434,63 @@ public final class EmbeddedClickHouse implements AutoCloseable {
                   <query>GRANT READ ON FILE</query>
                 </grants>
               </default>
-              <%1$s>
-                <password_sha256_hex>%2$s</password_sha256_hex>
-                <networks><ip>127.0.0.1</ip></networks>
-                <profile>default</profile>
-                <quota>default</quota>
-                <grants>
-                  <query>GRANT SHOW, SELECT, INSERT, ALTER, TRUNCATE, OPTIMIZE, CREATE TABLE,
-                    CREATE VIEW, CREATE DICTIONARY, DROP TABLE, DROP VIEW, DROP DICTIONARY, dictGet
-                    ON default.*</query>
-                  <query>GRANT SELECT, SHOW ON system.*</query>
-                  <query>GRANT SELECT ON INFORMATION_SCHEMA.*</query>
-                  <query>GRANT TABLE ENGINE ON *</query>
-                  <query>GRANT CREATE TEMPORARY TABLE, KILL QUERY, SYSTEM MERGES, SYSTEM TTL MERGES,
-                    SYSTEM FLUSH, SYSTEM DROP CACHE, SYSTEM VIEWS ON *.*</query>
-                </grants>
-              </%1$s>
+              %1$s
+              %2$s
+              %3$s
             </users>
           </clickhouse>
           """
-          .formatted(settings.user(), sha256(settings.password()));
+          .formatted(
+              userXml(
+                  settings.user(),
+                  password,
+                  "gateway",
+                  """
+                  GRANT SELECT, INSERT, OPTIMIZE, TRUNCATE, CREATE TABLE, CREATE VIEW, DROP TABLE,
+                    DROP VIEW, ALTER UPDATE, ALTER DELETE, ALTER COLUMN, ALTER INDEX,
+                    ALTER CONSTRAINT, ALTER TTL, ALTER SETTINGS, ALTER VIEW MODIFY QUERY
+                    ON default.*""",
+                  "GRANT TABLE ENGINE ON MergeTree",
+                  "GRANT TABLE ENGINE ON ReplacingMergeTree",
+                  "GRANT TABLE ENGINE ON SummingMergeTree",
+                  "GRANT TABLE ENGINE ON AggregatingMergeTree",
+                  "GRANT SELECT ON system.parts",
+                  "GRANT SELECT ON system.tables",
+                  "GRANT SELECT ON system.columns",
+                  "GRANT SELECT ON system.processes",
+                  "GRANT SELECT ON system.merge_tree_settings"),
+              userXml(READER, readerPassword, "reader", "GRANT SELECT ON default.*"),
+              settings.administrator()
+                  ? userXml(
+                      ADMINISTRATOR,
+                      password,
+                      "default",
+                      """
+                      GRANT SHOW, SELECT, INSERT, ALTER, TRUNCATE, OPTIMIZE, CREATE TABLE,
+                        CREATE VIEW, DROP TABLE, DROP VIEW ON default.*""",
+                      "GRANT SELECT, SHOW ON system.*",
+                      "GRANT TABLE ENGINE ON *",
+                      """
+                      GRANT CREATE TEMPORARY TABLE, KILL QUERY, SYSTEM MERGES, SYSTEM FLUSH
+                        ON *.*""")
+                  : "");
+    }
+
+    private static String userXml(String user, String password, String profile, String... grants) {
+      StringBuilder queries = new StringBuilder();
+      for (String grant : grants) {
+        queries.append("<query>").append(grant).append("</query>\n");
+      }
+      return """
+          <%1$s>
+            <password_sha256_hex>%2$s</password_sha256_hex>
+            <networks><ip>127.0.0.1</ip></networks>
+            <profile>%3$s</profile>
+            <quota>default</quota>
+            <grants>
+          %4$s</grants>
+          </%1$s>"""
+          .formatted(user, sha256(password), profile, queries);
     }
 
     private static String escapeXml(String text) {

@@ -5,9 +5,7 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.slf4j.Logger;
@@ -184,7 +182,7 @@ public final class EmbeddedRedis implements AutoCloseable {
       }
       version = found;
       requireReadableData();
-      password = loadOrCreatePassword();
+      password = dataDir.loadOrCreateSecret("password");
       port = settings.port();
       LOG.info("using {} {}", program, version);
     }
@@ -241,19 +239,6 @@ public final class EmbeddedRedis implements AutoCloseable {
 
     private Path versionFile() {
       return dataDir.directory().resolve("redis-major");
-    }
-
-    private String loadOrCreatePassword() {
-      Path file = dataDir.directory().resolve("password");
-      String existing = dataDir.read(file);
-      if (existing != null && !existing.isEmpty()) {
-        return existing;
-      }
-      byte[] random = new byte[24];
-      new SecureRandom().nextBytes(random);
-      String generated = HexFormat.of().formatHex(random);
-      dataDir.write(file, generated + "\n");
-      return generated;
     }
 
     @Override

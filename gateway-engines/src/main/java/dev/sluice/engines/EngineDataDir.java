@@ -12,8 +12,10 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
 import java.time.Instant;
 import java.util.Comparator;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
@@ -31,6 +33,7 @@ import org.slf4j.LoggerFactory;
  * process ends DIRECTORY/data/    the data of the engine DIRECTORY/run/     written at each start:
  * configuration, output, the class of the host DIRECTORY/pids     the processes of the running
  * engine, each with its start time
+ * DIRECTORY/password a generated secret, also in other files whose name ends in password
  * </pre>
  */
 final class EngineDataDir implements AutoCloseable {
@@ -38,6 +41,9 @@ final class EngineDataDir implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EngineDataDir.class);
 
   static final Set<PosixFilePermission> OWNER_ONLY = PosixFilePermissions.fromString("rwx------");
+
+  static final Set<PosixFilePermission> OWNER_READ_WRITE =
+      PosixFilePermissions.fromString("rw-------");
 
   /** The time that an orphaned engine may take to exit; its host stops it when the gateway dies. */
   private static final int ORPHAN_TIMEOUT_SECONDS = HostProcess.STOP_TIMEOUT_SECONDS;
@@ -63,11 +69,13 @@ final class EngineDataDir implements AutoCloseable {
     Path directory = path.toAbsolutePath().normalize();
     FileChannel channel = null;
     try {
-      Files.createDirectories(directory);
+      createDirectories(directory);
       Files.setPosixFilePermissions(directory, OWNER_ONLY);
       channel =
           FileChannel.open(
-              directory.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+              directory.resolve("lock"),
+              Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE),
+              PosixFilePermissions.asFileAttribute(OWNER_READ_WRITE));
       FileLock lock = tryLock(channel);
       if (lock == null) {
         channel.close();
@@ -79,7 +87,7 @@ final class EngineDataDir implements AutoCloseable {
       EngineDataDir dataDir = new EngineDataDir(directory, channel, lock);
       dataDir.terminateOrphans();
       for (Path subdirectory : List.of(dataDir.data(), dataDir.runPath(""))) {
-        Files.createDirectories(subdirectory);
+        createDirectories(subdirectory);
         Files.setPosixFilePermissions(subdirectory, OWNER_ONLY);
       }
       dataDir.copyHostClass();
@@ -144,9 +152,7 @@ final class EngineDataDir implements AutoCloseable {
     Path temporary = file.resolveSibling(file.getFileName() + ".part");
     try {
       Files.deleteIfExists(temporary);
-      Files.createFile(
-          temporary,
-          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+      Files.createFile(temporary, PosixFilePermissions.asFileAttribute(OWNER_READ_WRITE));
       Files.writeString(temporary, content);
       Files.move(
           temporary, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
@@ -162,6 +168,23 @@ final class EngineDataDir implements AutoCloseable {
     } catch (IOException e) {
       throw accessFailure(directory, e);
     }
+  }
+
+  /**
+   * Returns the secret in a file of this directory, and creates it when absent: 256 random bits in
+   * hexadecimal digits.
+   */
+  String loadOrCreateSecret(String name) {
+    Path file = directory.resolve(name);
+    String existing = read(file);
+    if (existing != null && !existing.isEmpty()) {
+      return existing;
+    }
+    byte[] random = new byte[32];
+    new SecureRandom().nextBytes(random);
+    String generated = HexFormat.of().formatHex(random);
+    write(file, generated + "\n");
+    return generated;
   }
 
   void delete(Path tree) {
@@ -234,13 +257,18 @@ final class EngineDataDir implements AutoCloseable {
   private void copyHostClass() throws IOException {
     String resource = EngineHost.class.getName().replace('.', '/') + ".class";
     Path target = hostClasses().resolve(resource);
-    Files.createDirectories(target.getParent());
+    createDirectories(target.resolveSibling(""));
     try (InputStream in = EngineHost.class.getResourceAsStream("/" + resource)) {
       if (in == null) {
         throw new IOException("no " + resource + " on the class path");
       }
       Files.copy(in, target, StandardCopyOption.REPLACE_EXISTING);
+      Files.setPosixFilePermissions(target, OWNER_READ_WRITE);
     }
+  }
+
+  private static void createDirectories(Path path) throws IOException {
+    Files.createDirectories(path, PosixFilePermissions.asFileAttribute(OWNER_ONLY));
   }
 
   /** Unlocks the directory. The engine must have ended. */

@@ -2,6 +2,7 @@ package dev.sluice.engines;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.io.FileInputStream;
 import java.io.IOException;
@@ -14,6 +15,8 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -31,13 +34,23 @@ import java.util.concurrent.locks.ReentrantLock;
  * because the gateway may be a nested jar, which a plain class path cannot name. So this class must
  * have no nested class and use only the JDK.
  *
+ * <p>The files of the engine are created for their owner only. On Linux with Landlock, ClickHouse
+ * is confined: it reads and writes only its own directories, reads the system's, opens no TCP
+ * connection, and a library runs no program. The grants of its users do not suffice, because in
+ * local mode the SQL function {@code file} reads any path, without a grant.
+ *
  * <p>A library that runs here owns the signal handlers of the process for memory faults. HotSpot
  * uses these signals in compiled code; this JVM therefore only interprets ({@code -Xint}).
  */
 final class EngineHost {
 
-  /** The first word of the line on stdout with the process id of the engine. */
+  /**
+   * The first word of the line on stdout with the process id of the engine and, when the engine is
+   * not confined although it should be, {@link #UNCONFINED}.
+   */
   static final String PID = "SLUICE-ENGINE-PID";
+
+  static final String UNCONFINED = "unconfined";
 
   /**
    * The first argument that runs {@code chdb_query_cmdline} of a library; the path of the library
@@ -52,6 +65,11 @@ final class EngineHost {
   static final String COMMAND = "command";
 
   /**
+   * Like {@link #COMMAND}; the command is confined to the working directory and {@code ../data}.
+   */
+  static final String CONFINED_COMMAND = "confined-command";
+
+  /**
    * The time in seconds after which the engine is killed. Both engines survive SIGKILL without loss
    * of acknowledged data. ClickHouse waits for idle HTTP connections before it exits.
    */
@@ -61,21 +79,56 @@ final class EngineHost {
 
   private static final long STACK_BYTES = 64L << 20;
 
+  /** The mode bits that new files do not get. */
+  private static final int OWNER_ONLY_UMASK = 0077;
+
+  // linux/prctl.h, fcntl.h and linux/landlock.h; the numbers are those of all architectures
+  private static final int PR_SET_NO_NEW_PRIVS = 38;
+  private static final int O_PATH_CLOEXEC = 0x280000;
+  private static final long LANDLOCK_CREATE_RULESET = 444;
+  private static final long LANDLOCK_ADD_RULE = 445;
+  private static final long LANDLOCK_RESTRICT_SELF = 446;
+  private static final long LANDLOCK_VERSION_FLAG = 1;
+  private static final long LANDLOCK_PATH_BENEATH = 1;
+
+  /** The first version that can allow a rename into another directory, which ClickHouse needs. */
+  private static final long LANDLOCK_MIN_VERSION = 2;
+
+  private static final long LANDLOCK_TRUNCATE_VERSION = 3;
+  private static final long LANDLOCK_TCP_VERSION = 4;
+
+  private static final long FS_EXECUTE = 1;
+  private static final long FS_READ = 1 << 2 | 1 << 3;
+
+  /** All rights on files and directories of version 2. */
+  private static final long FS_ALL = (1 << 14) - 1;
+
+  private static final long FS_TRUNCATE = 1 << 14;
+
+  /** The rights that a rule for a file can have. */
+  private static final long FS_OF_FILES = FS_EXECUTE | 1 << 1 | 1 << 2 | FS_TRUNCATE;
+
+  private static final long NET_CONNECT_TCP = 1 << 1;
+
   private static final Linker LINKER = Linker.nativeLinker();
 
   private EngineHost() {}
 
   public static void main(String[] arguments) throws Throwable {
     libc("setsid");
+    libc("umask", OWNER_ONLY_UMASK);
     List<String> rest = Arrays.asList(arguments).subList(2, arguments.length);
     if (arguments[0].equals(LIBRARY)) {
       runLibrary(arguments[1], rest);
     } else {
-      runCommand(Long.parseLong(arguments[1]), rest);
+      runCommand(arguments[0].equals(CONFINED_COMMAND), Long.parseLong(arguments[1]), rest);
     }
   }
 
-  private static void runCommand(long graceMillis, List<String> command) throws Exception {
+  private static void runCommand(boolean confined, long graceMillis, List<String> command)
+      throws Exception {
+    // the process inherits the domain of this thread
+    boolean unconfined = confined && !confine(Path.of(command.getFirst()), FS_EXECUTE);
     // The hook is registered first and waits for a launch in progress, so a signal between the two
     // leaves no process behind.
     ReentrantLock starting = new ReentrantLock();
@@ -104,7 +157,7 @@ final class EngineHost {
     } finally {
       starting.unlock();
     }
-    announce(started[0].pid());
+    announce(started[0].pid(), unconfined);
     exitWhenClosed(System.in);
     Runtime.getRuntime().halt(started[0].waitFor());
   }
@@ -149,7 +202,15 @@ final class EngineHost {
 
     Thread engine =
         new Thread(
-            null, () -> Runtime.getRuntime().halt(call(main, command)), "engine", STACK_BYTES);
+            null,
+            () -> {
+              // the threads of the library inherit the domain of this thread; those of the JVM have
+              // none
+              announce(ProcessHandle.current().pid(), !confine(Path.of(path), 0));
+              Runtime.getRuntime().halt(call(main, command));
+            },
+            "engine",
+            STACK_BYTES);
     addShutdownHook(
         () -> {
           try {
@@ -161,7 +222,6 @@ final class EngineHost {
             Runtime.getRuntime().halt(1);
           }
         });
-    announce(ProcessHandle.current().pid());
     engine.start();
     exitWhenClosed(new FileInputStream("/dev/fd/" + stdin));
   }
@@ -180,9 +240,107 @@ final class EngineHost {
     }
   }
 
-  private static void announce(long pid) {
-    System.out.println(PID + " " + pid);
+  private static void announce(long pid, boolean unconfined) {
+    System.out.println(PID + " " + pid + (unconfined ? " " + UNCONFINED : ""));
     System.out.flush();
+  }
+
+  /**
+   * Confines this thread, and the threads and processes that it starts from now on. Returns false
+   * when the operating system cannot do that; the reason is on stderr then.
+   *
+   * @param program the program or library of the engine
+   * @param execute {@link #FS_EXECUTE} when the engine is a program, 0 when it is a library
+   */
+  private static boolean confine(Path program, long execute) {
+    try (Arena arena = Arena.ofConfined()) {
+      long version = syscall(LANDLOCK_CREATE_RULESET, MemorySegment.NULL, 0, LANDLOCK_VERSION_FLAG);
+      if (version < LANDLOCK_MIN_VERSION) {
+        throw new IOException("the kernel has no Landlock, or an early version");
+      }
+      long all = version < LANDLOCK_TRUNCATE_VERSION ? FS_ALL : FS_ALL | FS_TRUNCATE;
+      MemorySegment handled = arena.allocate(JAVA_LONG, 2);
+      handled.setAtIndex(JAVA_LONG, 0, all);
+      handled.setAtIndex(JAVA_LONG, 1, NET_CONNECT_TCP);
+      long size = version < LANDLOCK_TCP_VERSION ? JAVA_LONG.byteSize() : handled.byteSize();
+      int ruleset = (int) syscall(LANDLOCK_CREATE_RULESET, handled, size, 0);
+      if (ruleset < 0) {
+        throw new IOException("landlock_create_ruleset(2) failed");
+      }
+      Path run = Path.of("").toAbsolutePath();
+      allow(ruleset, run, all & ~FS_EXECUTE);
+      allow(ruleset, run.resolveSibling("data"), all & ~FS_EXECUTE);
+      for (String system : new String[] {"/usr", "/lib", "/lib64", "/bin", "/sys", "/dev"}) {
+        allow(ruleset, Path.of(system), FS_READ | execute);
+      }
+      // not all of /proc, which has the environment of the gateway
+      for (String file : new String[] {"self", "sys", "meminfo", "cpuinfo", "stat", "loadavg"}) {
+        Path path = Path.of("/proc", file);
+        allow(ruleset, path, Files.isDirectory(path) ? FS_READ : FS_READ & FS_OF_FILES);
+      }
+      allow(ruleset, Path.of("/dev/null"), all & FS_OF_FILES & ~FS_EXECUTE);
+      allow(ruleset, program, FS_READ & FS_OF_FILES | execute);
+      if (execute != 0) {
+        allow(ruleset, Path.of(System.getProperty("java.home")), FS_READ | execute);
+      }
+      MethodHandle prctl =
+          LINKER.downcallHandle(
+              LINKER.defaultLookup().findOrThrow("prctl"),
+              FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG),
+              Linker.Option.firstVariadicArg(1));
+      int privileges = (int) prctl.invokeExact(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L);
+      if (privileges != 0
+          || syscall(LANDLOCK_RESTRICT_SELF, MemorySegment.ofAddress(ruleset), 0, 0) != 0) {
+        throw new IOException("landlock_restrict_self(2) failed");
+      }
+      libc("close", ruleset);
+      return true;
+    } catch (Throwable e) {
+      System.err.println("the engine is not confined: " + e.getMessage());
+      return false;
+    }
+  }
+
+  /** Allows accesses to a file, or to a directory and all below it, if it exists. */
+  private static void allow(int ruleset, Path path, long accesses) throws Throwable {
+    if (!Files.exists(path)) {
+      return;
+    }
+    try (Arena arena = Arena.ofConfined()) {
+      MethodHandle open =
+          LINKER.downcallHandle(
+              LINKER.defaultLookup().findOrThrow("open"),
+              FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT),
+              Linker.Option.firstVariadicArg(2));
+      int descriptor = (int) open.invokeExact(arena.allocateFrom(path.toString()), O_PATH_CLOEXEC);
+      if (descriptor < 0) {
+        throw new IOException("cannot open " + path);
+      }
+      MemorySegment rule = arena.allocate(JAVA_LONG, 2);
+      rule.set(JAVA_LONG, 0, accesses);
+      rule.set(JAVA_INT, JAVA_LONG.byteSize(), descriptor);
+      long result =
+          syscall(
+              LANDLOCK_ADD_RULE,
+              MemorySegment.ofAddress(ruleset),
+              LANDLOCK_PATH_BENEATH,
+              rule.address(),
+              0);
+      libc("close", descriptor);
+      if (result != 0) {
+        throw new IOException("landlock_add_rule(2) failed for " + path);
+      }
+    }
+  }
+
+  private static long syscall(long number, MemorySegment first, long... more) throws Throwable {
+    MethodHandle handle =
+        LINKER.downcallHandle(
+            LINKER.defaultLookup().findOrThrow("syscall"),
+            FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_LONG, JAVA_LONG),
+            Linker.Option.firstVariadicArg(1));
+    return (long)
+        handle.invokeExact(number, first, more[0], more[1], more.length > 2 ? more[2] : 0L);
   }
 
   private static void addShutdownHook(Runnable action) {

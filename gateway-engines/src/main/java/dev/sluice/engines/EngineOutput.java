@@ -5,6 +5,7 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -82,6 +83,8 @@ final class EngineOutput implements AutoCloseable {
   private void open() {
     written = 0;
     try {
+      Files.deleteIfExists(file); // an earlier one may have other permissions
+      Files.createFile(file, PosixFilePermissions.asFileAttribute(EngineDataDir.OWNER_READ_WRITE));
       out = Files.newOutputStream(file);
     } catch (IOException _) {
       out = null;

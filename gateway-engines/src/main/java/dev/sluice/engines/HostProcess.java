@@ -10,6 +10,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One run of an engine: the process of its {@link EngineHost} and, once announced, the process of
@@ -27,6 +29,8 @@ final class HostProcess {
 
   /** The time in seconds that {@link #stop} waits; a host stops its engine in less. */
   static final int STOP_TIMEOUT_SECONDS = 10;
+
+  private static final Logger LOG = LoggerFactory.getLogger(HostProcess.class);
 
   private static final Duration KILL_TIMEOUT = Duration.ofSeconds(5);
 
@@ -197,6 +201,11 @@ final class HostProcess {
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
         String[] fields = line.split("\\s", -1);
         if (fields[0].equals(EngineHost.PID)) {
+          if (fields.length > 2 && fields[2].equals(EngineHost.UNCONFINED)) {
+            LOG.warn(
+                "ClickHouse is not confined to its directories, since this system has no Landlock:"
+                    + " its users can read all files that the user of the gateway can read");
+          }
           ProcessHandle.of(Long.parseLong(fields[1])).ifPresent(engine::complete);
         } else if (fields[0].equals(READY) && fields.length == 3) {
           ready.complete(List.of(Integer.parseInt(fields[1]), Integer.parseInt(fields[2])));

@@ -44,7 +44,7 @@ class EmbeddedRedisIT {
   @Test
   void ping_withPassword_responds() throws Exception {
     assertThat(ask("PING")).isEqualTo("+PONG");
-    assertThat(engine.url()).matches("redis://:[0-9a-f]{48}@127\\.0\\.0\\.1:" + engine.port());
+    assertThat(engine.url()).matches("redis://:[0-9a-f]{64}@127\\.0\\.0\\.1:" + engine.port());
   }
 
   @Test

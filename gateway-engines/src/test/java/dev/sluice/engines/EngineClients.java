@@ -51,7 +51,7 @@ final class EngineClients {
 
   static EmbeddedClickHouse.ClickHouseEngineSettings clickHouse(Path directory) {
     return new EmbeddedClickHouse.ClickHouseEngineSettings(
-        directory, cache(), 0, 0, "sluice", PASSWORD);
+        directory, cache(), 0, 0, "sluice", PASSWORD, false);
   }
 
   static EmbeddedRedis.RedisEngineSettings redis(Path directory) {

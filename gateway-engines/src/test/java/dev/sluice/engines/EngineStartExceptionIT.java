@@ -79,7 +79,7 @@ class EngineStartExceptionIT {
               () ->
                   EmbeddedClickHouse.start(
                       new EmbeddedClickHouse.ClickHouseEngineSettings(
-                          directory, EngineClients.cache(), port, 0, "sluice", "x")))
+                          directory, EngineClients.cache(), port, 0, "sluice", "x", false)))
           .withMessage(
               "port %d is in use; set sluice.engines.clickhouse.http-port to a free port"
                   .formatted(port));
@@ -88,7 +88,7 @@ class EngineStartExceptionIT {
               () ->
                   EmbeddedClickHouse.start(
                       new EmbeddedClickHouse.ClickHouseEngineSettings(
-                          directory, EngineClients.cache(), 0, port, "sluice", "x")))
+                          directory, EngineClients.cache(), 0, port, "sluice", "x", false)))
           .withMessage(
               "port %d is in use; set sluice.engines.clickhouse.tcp-port to a free port"
                   .formatted(port));

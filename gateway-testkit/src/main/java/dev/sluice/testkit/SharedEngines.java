@@ -79,7 +79,7 @@ public final class SharedEngines {
     static final EmbeddedClickHouse ENGINE =
         EmbeddedClickHouse.start(
             new EmbeddedClickHouse.ClickHouseEngineSettings(
-                createDirectory("clickhouse"), cacheDirectory(), 0, 0, "sluice", "sluice"));
+                createDirectory("clickhouse"), cacheDirectory(), 0, 0, "sluice", "sluice", true));
 
     static {
       Runtime.getRuntime().addShutdownHook(new Thread(ENGINE::close));

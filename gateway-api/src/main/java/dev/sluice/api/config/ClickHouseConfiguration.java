@@ -25,7 +25,7 @@ class ClickHouseConfiguration {
         new ClickHouseSettings(
             engines.clickHouse(),
             properties.user(),
-            properties.password(),
+            engines.clickHousePassword(),
             properties.database(),
             properties.insertTimeout(),
             properties.queryTimeout(),

@@ -14,7 +14,8 @@ import org.springframework.util.unit.DataSize;
  *     http://host:8123}; unset means that the gateway starts ClickHouse itself
  * @param user ClickHouse user of all reads and writes; it must have the privileges to create and
  *     alter tables
- * @param password password of that user
+ * @param password password of that user; unset means none, or for the managed ClickHouse a
+ *     generated one, which {@code bin/sluice engines password gateway} prints
  * @param database existing database of the table {@code otel_logs}
  * @param indexes indexes of a new table: {@code body} for the text index of the body and the
  *     indexes of point lookups, {@code collector} for all indexes of the OpenTelemetry Collector's
@@ -33,7 +34,7 @@ import org.springframework.util.unit.DataSize;
 record ClickHouseProperties(
     @Nullable String url,
     @DefaultValue("sluice") String user,
-    @DefaultValue("sluice") String password,
+    @Nullable String password,
     @DefaultValue("default") String database,
     @DefaultValue("body") Indexes indexes,
     @DefaultValue("60s") Duration insertTimeout,

@@ -1,6 +1,7 @@
 package dev.sluice.api.config;
 
 import static java.util.Objects.requireNonNull;
+import static java.util.Objects.requireNonNullElse;
 
 import dev.sluice.engines.EmbeddedClickHouse;
 import dev.sluice.engines.EmbeddedRedis;
@@ -33,7 +34,11 @@ class EnginesConfiguration {
     if (usesRedis(beans) && redis.url() == null) {
       throw missing("sluice.redis.url");
     }
-    return new EngineUrls(redis.url(), clickHouse.url());
+    return new EngineUrls(redis.url(), clickHouse.url(), configuredPassword(clickHouse));
+  }
+
+  private static String configuredPassword(ClickHouseProperties clickHouse) {
+    return requireNonNullElse(clickHouse.password(), "");
   }
 
   private static EngineUnavailableException missing(String setting) {
@@ -71,7 +76,10 @@ class EnginesConfiguration {
         ManagedEngines engines, RedisProperties redis, ClickHouseProperties clickHouse) {
       return new EngineUrls(
           engines.redis == null ? redis.url() : engines.redis.url(),
-          engines.clickHouse == null ? requireNonNull(clickHouse.url()) : engines.clickHouse.url());
+          engines.clickHouse == null ? requireNonNull(clickHouse.url()) : engines.clickHouse.url(),
+          engines.clickHouse == null
+              ? configuredPassword(clickHouse)
+              : engines.clickHouse.password());
     }
   }
 
@@ -133,7 +141,8 @@ class EnginesConfiguration {
               properties.clickhouse().httpPort(),
               properties.clickhouse().tcpPort(),
               clickHouseSettings.user(),
-              clickHouseSettings.password()));
+              clickHouseSettings.password(),
+              false));
     }
 
     @Override

@@ -37,7 +37,7 @@ class EnginesConfigurationTest {
         .run(
             context -> {
               assertThat(context.getBean(EngineUrls.class))
-                  .isEqualTo(new EngineUrls(REDIS, CLICKHOUSE));
+                  .isEqualTo(new EngineUrls(REDIS, CLICKHOUSE, ""));
               assertThat(context).doesNotHaveBean("managedEngines");
             });
   }
@@ -49,7 +49,7 @@ class EnginesConfigurationTest {
         .run(
             context -> {
               assertThat(context.getBean(EngineUrls.class))
-                  .isEqualTo(new EngineUrls(REDIS, CLICKHOUSE));
+                  .isEqualTo(new EngineUrls(REDIS, CLICKHOUSE, ""));
               assertThat(context).hasSingleBean(ManagedEngines.class);
             });
   }

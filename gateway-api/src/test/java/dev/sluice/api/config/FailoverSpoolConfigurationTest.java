@@ -44,7 +44,7 @@ class FailoverSpoolConfigurationTest {
             "one", bind("sluice.ingest", IngestProperties.class), DeliveryLimits.DEFAULT);
     var walProperties = bind("sluice.wal", WalProperties.class);
     wal = configuration.walSpool(settings, walProperties, CLOCK);
-    var noEngines = new EngineUrls("redis://127.0.0.1:1", "http://127.0.0.1:1");
+    var noEngines = new EngineUrls("redis://127.0.0.1:1", "http://127.0.0.1:1", "");
     redis =
         configuration.redisSpool(
             settings, noEngines, bind("sluice.redis", RedisProperties.class), CLOCK);

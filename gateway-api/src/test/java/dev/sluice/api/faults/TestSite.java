@@ -209,7 +209,8 @@ final class TestSite implements AutoCloseable {
                   0,
                   -1,
                   "sluice",
-                  "sluice"));
+                  "sluice",
+                  true));
       open.push(clickHouse);
       int redisPort = redis.port();
       int clickHousePort = clickHouse.httpPort();
@@ -232,6 +233,7 @@ final class TestSite implements AutoCloseable {
             "--sluice.redis.url=redis://:%s@127.0.0.1:%d".formatted(redis.password(), redisPort));
       }
       settings.add("--sluice.clickhouse.url=http://127.0.0.1:" + clickHousePort);
+      settings.add("--sluice.clickhouse.password=" + clickHouse.password());
       for (int i = 0; i < plan.gateways(); i++) {
         var gateway = new GatewayUnderTest(this.folder, plan.main(), plan.options(), settings);
         gateways.add(gateway);
@@ -332,8 +334,8 @@ final class TestSite implements AutoCloseable {
   private InputStream executeQuery(String sql) throws IOException, InterruptedException {
     var request =
         HttpRequest.newBuilder(URI.create(clickHouse.url() + "/"))
-            .header("X-ClickHouse-User", "sluice")
-            .header("X-ClickHouse-Key", "sluice")
+            .header("X-ClickHouse-User", EmbeddedClickHouse.ADMINISTRATOR)
+            .header("X-ClickHouse-Key", clickHouse.password())
             .timeout(Duration.ofSeconds(60))
             .POST(BodyPublishers.ofString(sql))
             .build();

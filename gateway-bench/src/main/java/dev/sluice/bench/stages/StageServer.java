@@ -1,5 +1,6 @@
 package dev.sluice.bench.stages;
 
+import dev.sluice.engines.EmbeddedClickHouse;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Objects;
@@ -95,7 +96,7 @@ public final class StageServer {
       Map<String, String> settings, String table, String... clickHouseSettings) {
     return new InsertClient(
         setting(settings, "sluice.clickhouse.url"),
-        setting(settings, "sluice.clickhouse.user"),
+        EmbeddedClickHouse.ADMINISTRATOR, // the table engine Buffer is not one of the gateway
         setting(settings, "sluice.clickhouse.password"),
         table,
         clickHouseSettings);
