@@ -15,6 +15,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -132,6 +133,26 @@ class CrashRecoveryIT {
           .isEqualTo(Integer.toString(LOGS));
     }
     assertThat(ledger()).contains("\"imbalance\":0");
+  }
+
+  @Test
+  void start_allFiles_areAccessibleForTheOwnerOnly() throws Exception {
+    var data = folder.resolve("data");
+    start("--logging.file.name=" + data.resolve("gateway.log"));
+    assertThat(post(1).statusCode()).isEqualTo(202);
+
+    gateway.destroy();
+
+    assertThat(gateway.waitFor(40, TimeUnit.SECONDS)).isTrue();
+    try (var files = Files.walk(data)) {
+      var paths = files.toList();
+      assertThat(paths)
+          .contains(data.resolve("gateway.log"), data.resolve("log.wal"), data.resolve("redis"))
+          .allSatisfy(
+              path ->
+                  assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(path)))
+                      .endsWith("------"));
+    }
   }
 
   /**

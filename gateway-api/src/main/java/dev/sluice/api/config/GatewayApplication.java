@@ -10,6 +10,7 @@ import org.springframework.boot.context.properties.ConfigurationPropertiesScan;
 public class GatewayApplication {
 
   public static void main(String[] args) {
+    FileCreationMask.setOwnerOnly();
     SpringApplication.run(GatewayApplication.class, args);
   }
 }
