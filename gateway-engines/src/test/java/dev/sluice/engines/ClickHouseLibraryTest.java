@@ -3,6 +3,7 @@ package dev.sluice.engines;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.sluice.engines.PackageFetcher.PinnedRelease;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -67,7 +68,12 @@ class ClickHouseLibraryTest {
     return new ClickHouseLibrary(
         where,
         cache,
-        Map.of("linux-x64", new ClickHouseLibrary.PinnedRelease("@some/lib", "1.2", sum, 1, 1)));
+        Map.of("linux-x64", release(sum, 1)));
+  }
+
+  private static PinnedRelease release(String checksum, long megabytes) {
+    return new PinnedRelease(
+        "@some/lib", "1.2", "", ClickHouseLibrary.MEMBER, checksum, 1, megabytes);
   }
 
   @Test
@@ -108,7 +114,7 @@ class ClickHouseLibraryTest {
 
     assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(library(environment, other)::locate)
-        .withMessageContaining("@some/lib@1.2")
+        .withMessageContaining("@some/lib 1.2")
         .withMessageContaining(other)
         .withMessageContaining(integrity)
         .withMessageContaining("SLUICE_LIBCHDB");
@@ -130,7 +136,7 @@ class ClickHouseLibraryTest {
 
     assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(library(environment, integrity)::locate)
-        .withMessageContaining("npm cannot fetch @some/lib@1.2 (code ENOTFOUND)");
+        .withMessageContaining("npm cannot fetch @some/lib 1.2 (code ENOTFOUND)");
   }
 
   @Test
@@ -168,7 +174,7 @@ class ClickHouseLibraryTest {
             cache,
             Map.of(
                 "linux-x64",
-                new ClickHouseLibrary.PinnedRelease("@some/lib", "1.2", integrity, 1, 1L << 40)));
+                release(integrity, 1L << 40)));
 
     assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(library::locate)

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class EmbeddedRedisIT {
 
-  /** An environment without a PATH, so that the bundled Redis is used. */
+  /** An environment without a PATH, so that the fetched Valkey is used. */
   private static final SystemEnvironment BARE =
       new SystemEnvironment(Map.of(), SystemEnvironment.current().platform());
 
@@ -144,21 +144,25 @@ class EmbeddedRedisIT {
         .isThrownBy(
             () ->
                 EmbeddedRedis.start(
-                    new EmbeddedRedis.RedisEngineSettings(other, engine.port(), "64mb")))
+                    new EmbeddedRedis.RedisEngineSettings(
+                        other, EngineClients.cache(), engine.port(), "64mb")))
         .withMessage(
             "port %d is in use; set sluice.engines.redis.port to a free port"
                 .formatted(engine.port()));
   }
 
   @Test
-  void start_bundled_respondsAndIsExtracted(@TempDir Path other) throws Exception {
-    try (EmbeddedRedis bundled = EmbeddedRedis.start(redis(other), BARE)) {
-      assertThat(redis(bundled.port(), bundled.password(), "SET kept 1")).isEqualTo("+OK");
+  void start_nothingOnThePath_usesTheFetchedValkey(@TempDir Path other) throws Exception {
+    Path fetched =
+        new ValkeyServer(
+                SystemEnvironment.current(), EngineClients.cache(), ValkeyServer.PINNED_RELEASES)
+            .locateFetched();
+    try (EmbeddedRedis bare = EmbeddedRedis.start(redis(other), BARE)) {
+      assertThat(redis(bare.port(), bare.password(), "SET kept 1")).isEqualTo("+OK");
+      assertThat(ProcessHandle.of(bare.pid()).orElseThrow().info().command())
+          .contains(fetched.toString());
     }
-    // a newer Redis on the PATH must be able to read the data of the bundled one
-    try (EmbeddedRedis newer = EmbeddedRedis.start(redis(other))) {
-      assertThat(redis(newer.port(), newer.password(), "GET kept")).isEqualTo("1");
-    }
+    assertThat(other.resolve("redis-major")).content().isEqualTo("9\n");
   }
 
   @Test
@@ -168,18 +172,26 @@ class EmbeddedRedisIT {
 
     assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(() -> EmbeddedRedis.start(redis(directory)))
-        .withMessageContaining("were written by Redis 99")
-        .withMessageMatching("(?s).* is Redis \\d+, which cannot read them.*");
+        .withMessageContaining("were written by version 99")
+        .withMessageMatching("(?s).* is version \\d+, which cannot read them.*");
   }
 
   @Test
   void start_olderRedisOverNewerLayout_isRejected(@TempDir Path other) throws Exception {
     Files.createDirectories(other.resolve("data/appendonlydir"));
+    Path bin = Files.createDirectories(other.resolve("bin"));
+    Path redis6 = Files.writeString(bin.resolve("redis-server"), "#!/bin/sh\necho v=6.2.11\n");
+    Files.setPosixFilePermissions(redis6, PosixFilePermissions.fromString("rwx------"));
 
     assertThatExceptionOfType(EngineStartException.class)
-        .isThrownBy(() -> EmbeddedRedis.start(redis(other), BARE))
-        .withMessageContaining("were written by Redis 7")
-        .withMessageContaining("is Redis 6");
+        .isThrownBy(
+            () ->
+                EmbeddedRedis.start(
+                    redis(other),
+                    new SystemEnvironment(
+                        Map.of("PATH", bin.toString()), SystemEnvironment.current().platform())))
+        .withMessageContaining("were written by version 7")
+        .withMessageContaining("is version 6");
   }
 
   @Test
@@ -203,7 +215,8 @@ class EmbeddedRedisIT {
   @Test
   void settings_invalidMaxMemory_isRejected() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new EmbeddedRedis.RedisEngineSettings(directory, 0, "1gb\nsave 1 1"))
+        .isThrownBy(() -> new EmbeddedRedis.RedisEngineSettings(
+                    directory, directory, 0, "1gb\nsave 1 1"))
         .withMessageContaining("sluice.engines.redis.max-memory");
   }
 }

@@ -55,7 +55,7 @@ final class EngineClients {
   }
 
   static EmbeddedRedis.RedisEngineSettings redis(Path directory) {
-    return new EmbeddedRedis.RedisEngineSettings(directory, 0, "64mb");
+    return new EmbeddedRedis.RedisEngineSettings(directory, cache(), 0, "64mb");
   }
 
   /** Returns the text of the response, also of an error response. */

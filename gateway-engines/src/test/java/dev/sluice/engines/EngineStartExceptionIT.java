@@ -144,7 +144,7 @@ class EngineStartExceptionIT {
             () ->
                 EmbeddedRedis.start(
                     redis(directory), new SystemEnvironment(Map.of(), "linux-riscv64")))
-        .withMessageContaining("no redis-server on the PATH and none is bundled for linux-riscv64")
+        .withMessageContaining("no Valkey can be fetched for linux-riscv64")
         .withMessageContaining("sluice.redis.url");
   }
 
@@ -154,7 +154,7 @@ class EngineStartExceptionIT {
 
     assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(() -> EmbeddedRedis.start(redis(directory), with("PATH", bin())))
-        .withMessageContaining(own + " does not run on this machine; install redis-server, or");
+        .withMessageContaining(own + " does not run on this machine; install valkey-server or");
   }
 
   @Test

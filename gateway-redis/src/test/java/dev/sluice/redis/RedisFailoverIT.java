@@ -9,6 +9,7 @@ import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.engines.EmbeddedRedis;
+import dev.sluice.testkit.SharedEngines;
 import dev.sluice.testkit.InMemorySpool;
 import dev.sluice.testkit.LogBatches;
 import java.nio.file.Path;
@@ -55,7 +56,7 @@ class RedisFailoverIT {
   private final Semaphore sendPermits = new Semaphore(0);
 
   RedisFailoverIT(@TempDir Path folder) {
-    redis = EmbeddedRedis.start(new EmbeddedRedis.RedisEngineSettings(folder, 0, "256mb"));
+    redis = EmbeddedRedis.start(new EmbeddedRedis.RedisEngineSettings(folder, SharedEngines.cacheDirectory(), 0, "256mb"));
     keys = new RedisTestKeys(redis.url());
     primary = keys.spool(keys.settings(DELIVERY_LIMITS));
     failover =

@@ -128,6 +128,7 @@ class EnginesConfiguration {
       return EmbeddedRedis.start(
           new EmbeddedRedis.RedisEngineSettings(
               properties.dataDir().resolve("redis"),
+              properties.cacheDir(),
               properties.redis().port(),
               properties.redis().maxMemory()));
     }

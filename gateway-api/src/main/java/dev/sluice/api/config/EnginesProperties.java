@@ -8,7 +8,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * The engines that the gateway starts when no URL is configured. They listen on loopback only.
  *
  * @param dataDir directory of the data of the engines
- * @param cacheDir directory of the ClickHouse library, which is downloaded once
+ * @param cacheDir directory of the ClickHouse library and of Valkey, which are downloaded once
  * @param redis Redis as a child process
  * @param clickhouse ClickHouse as a child process
  */

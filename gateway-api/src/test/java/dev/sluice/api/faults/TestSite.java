@@ -196,7 +196,8 @@ final class TestSite implements AutoCloseable {
     try {
       redis =
           EmbeddedRedis.start(
-              new EmbeddedRedis.RedisEngineSettings(folder.resolve("redis"), 0, "1gb"));
+              new EmbeddedRedis.RedisEngineSettings(
+                  folder.resolve("redis"), SharedEngines.cacheDirectory(), 0, "1gb"));
       open.push(redis);
       if (plan.clickHouseMiB() > 0) {
         mount(clickHouseData(), plan.clickHouseMiB());
