@@ -346,7 +346,8 @@ public final class Gateway {
 
   private static EmbeddedRedis startRedis(String name) {
     var redis =
-        EmbeddedRedis.start(new EmbeddedRedis.RedisEngineSettings(
+        EmbeddedRedis.start(
+            new EmbeddedRedis.RedisEngineSettings(
                 folder(name), SharedEngines.cacheDirectory(), 0, "256mb"));
     Runtime.getRuntime().addShutdownHook(new Thread(redis::close));
     return redis;

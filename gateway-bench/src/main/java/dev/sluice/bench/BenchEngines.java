@@ -29,7 +29,8 @@ final class BenchEngines implements AutoCloseable {
   BenchEngines(Path folder, String redisMemory) {
     redis =
         EmbeddedRedis.start(
-            new EmbeddedRedis.RedisEngineSettings(folder.resolve("redis"), Path.of(".cache/sluice"), 0, redisMemory));
+            new EmbeddedRedis.RedisEngineSettings(
+                folder.resolve("redis"), Path.of(".cache/sluice"), 0, redisMemory));
     clickHouse =
         EmbeddedClickHouse.start(
             new EmbeddedClickHouse.ClickHouseEngineSettings(

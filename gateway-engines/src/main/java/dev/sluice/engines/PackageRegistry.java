@@ -28,7 +28,12 @@ import org.jspecify.annotations.Nullable;
 enum PackageRegistry {
 
   /** The registry of Node.js: gzipped tar archives, SHA-512 in Base64. */
-  NPM("npm", "Node.js", List.of("npm"), ".tgz") {
+  NPM("npm", "Node.js", ".tgz") {
+    @Override
+    List<String> commands() {
+      return List.of("npm");
+    }
+
     @Override
     List<String> downloadCommand(Path client, PinnedRelease release, Path directory) {
       return List.of(
@@ -59,7 +64,12 @@ enum PackageRegistry {
   },
 
   /** The registry of Python: wheels, which are zip archives, SHA-256 in hexadecimal digits. */
-  PIP("pip", "Python with pip", List.of("pip3", "pip"), ".whl") {
+  PIP("pip", "Python with pip", ".whl") {
+    @Override
+    List<String> commands() {
+      return List.of("pip3", "pip");
+    }
+
     @Override
     List<String> downloadCommand(Path client, PinnedRelease release, Path directory) {
       return List.of(
@@ -109,13 +119,11 @@ enum PackageRegistry {
 
   private final String client;
   private final String software;
-  private final List<String> commands;
   private final String archiveSuffix;
 
-  PackageRegistry(String client, String software, List<String> commands, String archiveSuffix) {
+  PackageRegistry(String client, String software, String archiveSuffix) {
     this.client = client;
     this.software = software;
-    this.commands = commands;
     this.archiveSuffix = archiveSuffix;
   }
 
@@ -135,7 +143,7 @@ enum PackageRegistry {
 
   /** Returns the client on the PATH, or null. */
   @Nullable Path findClient(SystemEnvironment environment) {
-    for (String command : commands) {
+    for (String command : commands()) {
       Path path = environment.findExecutable(command);
       if (path != null) {
         return path;
@@ -143,6 +151,9 @@ enum PackageRegistry {
     }
     return null;
   }
+
+  /** The file names of the client, the preferred one first. */
+  abstract List<String> commands();
 
   /** Returns the command that writes the archive of a release into a directory. */
   abstract List<String> downloadCommand(Path client, PinnedRelease release, Path directory);

@@ -65,10 +65,7 @@ class ClickHouseLibraryTest {
   }
 
   private ClickHouseLibrary library(SystemEnvironment where, String sum) {
-    return new ClickHouseLibrary(
-        where,
-        cache,
-        Map.of("linux-x64", release(sum, 1)));
+    return new ClickHouseLibrary(where, cache, Map.of("linux-x64", release(sum, 1)));
   }
 
   private static PinnedRelease release(String checksum, long megabytes) {
@@ -170,11 +167,7 @@ class ClickHouseLibraryTest {
   void locate_notEnoughDisk_reportsTheRequiredSpace() {
     ClickHouseLibrary library =
         new ClickHouseLibrary(
-            environment,
-            cache,
-            Map.of(
-                "linux-x64",
-                release(integrity, 1L << 40)));
+            environment, cache, Map.of("linux-x64", release(integrity, 1L << 40)));
 
     assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(library::locate)

@@ -215,8 +215,8 @@ class EmbeddedRedisIT {
   @Test
   void settings_invalidMaxMemory_isRejected() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new EmbeddedRedis.RedisEngineSettings(
-                    directory, directory, 0, "1gb\nsave 1 1"))
+        .isThrownBy(
+            () -> new EmbeddedRedis.RedisEngineSettings(directory, directory, 0, "1gb\nsave 1 1"))
         .withMessageContaining("sluice.engines.redis.max-memory");
   }
 }

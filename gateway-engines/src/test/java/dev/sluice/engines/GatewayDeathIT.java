@@ -128,7 +128,8 @@ class GatewayDeathIT {
 
     try (EmbeddedRedis next =
         EmbeddedRedis.start(
-            new EmbeddedRedis.RedisEngineSettings(directory.resolve("redis"), EngineClients.cache(), redisPort, "64mb"))) {
+            new EmbeddedRedis.RedisEngineSettings(
+                directory.resolve("redis"), EngineClients.cache(), redisPort, "64mb"))) {
       assertThat(redis.isAlive()).isFalse();
       assertThat(next.port()).isEqualTo(redisPort);
     }

@@ -59,8 +59,7 @@ class ValkeyServerTest {
     return new ValkeyServer(
         new SystemEnvironment(Map.of("PATH", path), platform),
         cache,
-        Map.of(
-            "linux-x64", new PinnedRelease("lite", "9.1", "manylinux_x", MEMBER, sum, 1, 1)));
+        Map.of("linux-x64", new PinnedRelease("lite", "9.1", "manylinux_x", MEMBER, sum, 1, 1)));
   }
 
   private ValkeyServer server() {

@@ -281,7 +281,8 @@ class RedisAppendIT {
   void append_withReplicas_isAcceptedOnceReplicated(@TempDir Path folder) throws Exception {
     try (var strict = spool(Duration.ofSeconds(3), Duration.ofSeconds(2), 1);
         var replica =
-            EmbeddedRedis.start(new EmbeddedRedis.RedisEngineSettings(
+            EmbeddedRedis.start(
+                new EmbeddedRedis.RedisEngineSettings(
                     folder, SharedEngines.cacheDirectory(), 0, "512mb"))) {
       var batch = LogBatches.of(1);
       assertThat(append(strict, batch))

@@ -9,9 +9,9 @@ import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.engines.EmbeddedRedis;
-import dev.sluice.testkit.SharedEngines;
 import dev.sluice.testkit.InMemorySpool;
 import dev.sluice.testkit.LogBatches;
+import dev.sluice.testkit.SharedEngines;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -56,7 +56,10 @@ class RedisFailoverIT {
   private final Semaphore sendPermits = new Semaphore(0);
 
   RedisFailoverIT(@TempDir Path folder) {
-    redis = EmbeddedRedis.start(new EmbeddedRedis.RedisEngineSettings(folder, SharedEngines.cacheDirectory(), 0, "256mb"));
+    redis =
+        EmbeddedRedis.start(
+            new EmbeddedRedis.RedisEngineSettings(
+                folder, SharedEngines.cacheDirectory(), 0, "256mb"));
     keys = new RedisTestKeys(redis.url());
     primary = keys.spool(keys.settings(DELIVERY_LIMITS));
     failover =

@@ -68,7 +68,8 @@ public final class SharedEngines {
   private static final class Redis {
     static final EmbeddedRedis ENGINE =
         EmbeddedRedis.start(
-            new EmbeddedRedis.RedisEngineSettings(createDirectory("redis"), cacheDirectory(), 0, "512mb"));
+            new EmbeddedRedis.RedisEngineSettings(
+                createDirectory("redis"), cacheDirectory(), 0, "512mb"));
 
     static {
       Runtime.getRuntime().addShutdownHook(new Thread(ENGINE::close));
