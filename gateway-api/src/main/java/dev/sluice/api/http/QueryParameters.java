@@ -52,7 +52,7 @@ public final class QueryParameters {
    */
   private static final Pattern CONDITION =
       Pattern.compile(
-          "(?s)(?<key>\"(?:[^\"\\\\]|\\\\.)*+\"|[^\"].*?|)"
+          "(?s)(?<key>\"(?:[^\"\\\\]|\\\\.)*+\"|(?!\").*?)"
               + "(?<operator>!=|\\^=|=| in (?=\\[))(?<value>.*)");
 
   private final MultiValueMap<String, String> parameters;

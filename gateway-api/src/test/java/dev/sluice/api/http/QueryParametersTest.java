@@ -63,7 +63,8 @@ class QueryParametersTest {
 
   /** Without a value they would hold for other logs than those with the key {@code k!}. */
   @ParameterizedTest
-  @ValueSource(strings = {"k!=", "k^=", "=v", "\"\"=v", "\"k=v", "\"k\"v=w", "\"\\x\"=v"})
+  @ValueSource(
+      strings = {"k!=", "k^=", "=v", "!=v", "^=v", "\"\"=v", "\"k=v", "\"k\"v=w", "\"\\x\"=v"})
   void condition_ambiguousOrMalformed_isRejected(String text) {
     assertThatThrownBy(() -> conditions("attributes", text))
         .isInstanceOf(HttpProblemException.class)
