@@ -113,7 +113,7 @@ class TransportIT {
   void sockets_onLinux_areEpoll() {
     var _ = gateway.get(gateway.http("/api/v1/logs?limit=1"));
 
-    for (var name : List.of("reactor-http-", "grpc-default-boss-")) {
+    for (var name : List.of("reactor-http-", "grpc-")) {
       assertThat(Thread.getAllStackTraces().entrySet())
           .filteredOn(thread -> thread.getKey().getName().startsWith(name))
           .isNotEmpty()

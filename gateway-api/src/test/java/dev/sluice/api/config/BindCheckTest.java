@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -142,9 +143,8 @@ class BindCheckTest {
   void report_refusedStart_namesTheRemedies() {
     var failure = new UnsafeBindException(BindAddresses.of(settings("sluice.bind=0.0.0.0")));
 
-    var report = new UnsafeBindFailureAnalyzer().analyze(failure);
+    var report = Objects.requireNonNull(new UnsafeBindFailureAnalyzer().analyze(failure));
 
-    assertThat(report).isNotNull();
     assertThat(report.getDescription()).contains("sluice.security.keys-file");
     assertThat(report.getAction()).contains("sluice.bind", "sluice.security.insecure=true");
   }
