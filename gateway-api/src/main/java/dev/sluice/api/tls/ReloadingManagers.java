@@ -16,8 +16,8 @@ import org.springframework.boot.ssl.SslManagerBundle;
  */
 final class ReloadingManagers implements SslManagerBundle {
   private volatile SslManagerBundle bundle;
-  private volatile @Nullable ReloadingKeyManager keys;
-  private volatile @Nullable ReloadingTrustManager trust;
+  private volatile @Nullable ReloadingKeys keys;
+  private volatile @Nullable ReloadingTrust trust;
 
   ReloadingManagers(SslManagerBundle bundle) {
     this.bundle = bundle;
@@ -39,7 +39,7 @@ final class ReloadingManagers implements SslManagerBundle {
   @Override
   public synchronized KeyManagerFactory getKeyManagerFactory() {
     if (keys == null) {
-      keys = new ReloadingKeyManager(keyManager(bundle));
+      keys = new ReloadingKeys(keyManager(bundle));
     }
     return new KeyManagerFactoryWrapper(keys);
   }
@@ -47,7 +47,7 @@ final class ReloadingManagers implements SslManagerBundle {
   @Override
   public synchronized TrustManagerFactory getTrustManagerFactory() {
     if (trust == null) {
-      trust = new ReloadingTrustManager(trustManager(bundle));
+      trust = new ReloadingTrust(trustManager(bundle));
     }
     return new TrustManagerFactoryWrapper(trust);
   }

@@ -7,10 +7,10 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.X509ExtendedTrustManager;
 
 /** A trust manager whose trusted certificates can be replaced. Thread-safe. */
-final class ReloadingTrustManager extends X509ExtendedTrustManager {
+final class ReloadingTrust extends X509ExtendedTrustManager {
   private volatile X509ExtendedTrustManager trust;
 
-  ReloadingTrustManager(X509ExtendedTrustManager trust) {
+  ReloadingTrust(X509ExtendedTrustManager trust) {
     this.trust = trust;
   }
 

@@ -16,14 +16,14 @@ import org.jspecify.annotations.Nullable;
  * key and the certificates of the alias; the alias contains a generation, so that both are of the
  * same one when a replacement comes between.
  */
-final class ReloadingKeyManager extends X509ExtendedKeyManager {
+final class ReloadingKeys extends X509ExtendedKeyManager {
   private volatile Generations generations;
 
   private record Generation(long number, X509ExtendedKeyManager keys) {}
 
   private record Generations(Generation current, Generation previous) {}
 
-  ReloadingKeyManager(X509ExtendedKeyManager keys) {
+  ReloadingKeys(X509ExtendedKeyManager keys) {
     var first = new Generation(0, keys);
     this.generations = new Generations(first, first);
   }
