@@ -63,7 +63,8 @@ class TlsRenewalIT {
         "--sluice.ingest.otlp-http-port=0",
         "--sluice.wal.dir=" + store.resolveSibling("wal"),
         "--sluice.redis.url=" + SharedEngines.redis().url(),
-        "--sluice.clickhouse.url=" + SharedEngines.clickHouse().url());
+        "--sluice.clickhouse.url=" + SharedEngines.clickHouse().url(),
+        "--sluice.clickhouse.password=" + SharedEngines.clickHouse().password());
   }
 
   private static SSLContext client(TrustManager[] trust) throws Exception {
