@@ -34,7 +34,8 @@ class DeliveryLifecycleTest {
   @Test
   void describeStop_timeout_saysThatLogsRemain() {
     assertThat(DeliveryLifecycle.describeStop(false, spool))
-        .isEqualTo("delivery stopped at the shutdown timeout: undelivered logs remain in the spool");
+        .isEqualTo(
+            "delivery stopped at the shutdown timeout: undelivered logs remain in the spool");
   }
 
   @Test
