@@ -64,7 +64,8 @@ class FailoverSpoolConfiguration {
       WalSpool wal,
       RedisProperties properties,
       DeliveryProperties delivery,
-      SluiceProperties sluice) {
+      SluiceProperties sluice,
+      Scheduler scheduler) {
     int workers = sluice.roles().contains(Role.DELIVER) ? delivery.workers() : 0;
     return new SpoolDelivery(
         () -> {
@@ -72,7 +73,7 @@ class FailoverSpoolConfiguration {
           var locks = new ShardLocks();
           var consumers =
               RedisSpoolConfiguration.consumers(
-                  redis, properties.shards(), workers, locks::ofOtherShard);
+                  redis, properties, workers, locks::ofOtherShard, scheduler);
           var walConsumer = wal.newConsumer(failover.duplicateCheck());
           consumers.add(
               WalSpoolConfiguration.consumer(

@@ -17,7 +17,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param appendTimeout time during which an append is retried after its connection was lost; Redis
  *     stores it once, independent of the number of attempts
  * @param consumerIdleTimeout time without a sign of life of a consumer, after which other consumers
- *     claim its entries; it must be longer than any delivery takes
+ *     claim its entries; a consumer that stores a delivery gives a sign every third of it
  */
 @ConfigurationProperties("sluice.redis")
 record RedisProperties(

@@ -3,6 +3,8 @@ package dev.sluice.api.config;
 import dev.sluice.api.config.SpoolDelivery.WorkerConsumer;
 import dev.sluice.core.delivery.ExclusiveRedeliveryConsumer;
 import dev.sluice.core.delivery.ExclusiveRedeliveryConsumer.ShardLocks;
+import dev.sluice.core.delivery.LeaseRenewingConsumer;
+import dev.sluice.core.port.Scheduler;
 import dev.sluice.redis.RedisSpool;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -25,9 +27,9 @@ class RedisSpoolConfiguration {
 
   @Bean
   SpoolDelivery spoolDelivery(
-      RedisSpool spool, RedisProperties redis, DeliveryProperties delivery) {
+      RedisSpool spool, RedisProperties redis, DeliveryProperties delivery, Scheduler scheduler) {
     return new SpoolDelivery(
-        () -> consumers(spool, redis.shards(), delivery.workers(), ShardLocks::new), spool);
+        () -> consumers(spool, redis, delivery.workers(), ShardLocks::new, scheduler), spool);
   }
 
   /**
@@ -35,18 +37,31 @@ class RedisSpoolConfiguration {
    *
    * @param workers delivery workers of each shard
    * @param locks creates the locks of each shard
+   * @param scheduler schedules the renewals of leases
    */
   static List<WorkerConsumer> consumers(
-      RedisSpool spool, int shards, int workers, Supplier<ShardLocks> locks) {
+      RedisSpool spool,
+      RedisProperties redis,
+      int workers,
+      Supplier<ShardLocks> locks,
+      Scheduler scheduler) {
+    int shards = redis.shards();
+    var renewalInterval = redis.consumerIdleTimeout().dividedBy(3);
     var consumers = new ArrayList<WorkerConsumer>();
     for (int shard = 0; shard < shards; shard++) {
       var shardLocks = locks.get();
       for (int worker = 0; worker < workers; worker++) {
         var consumer = spool.newConsumer(shard, worker);
+        var renewing =
+            new LeaseRenewingConsumer(
+                consumer,
+                scheduler,
+                task -> Thread.ofVirtual().name("lease-renewal").start(task),
+                renewalInterval);
         consumers.add(
             new WorkerConsumer(
                 shard + "-" + worker,
-                new ExclusiveRedeliveryConsumer(consumer, shardLocks),
+                new ExclusiveRedeliveryConsumer(renewing, shardLocks),
                 consumer::skippedEntries,
                 shards * workers));
       }

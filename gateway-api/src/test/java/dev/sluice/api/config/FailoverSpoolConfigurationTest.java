@@ -118,6 +118,7 @@ class FailoverSpoolConfigurationTest {
         wal,
         bind("sluice.redis", RedisProperties.class),
         bind("sluice.delivery", DeliveryProperties.class),
-        bind("sluice", SluiceProperties.class, roles));
+        bind("sluice", SluiceProperties.class, roles),
+        (_, _) -> {});
   }
 }
