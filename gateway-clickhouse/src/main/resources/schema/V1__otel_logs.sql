@@ -52,7 +52,14 @@ CREATE TABLE IF NOT EXISTS otel_logs (
   INDEX idx_id Id TYPE minmax GRANULARITY 1
 )
 ENGINE = MergeTree
-PARTITION BY toDate(Timestamp)
+-- Not toDate(Timestamp), which is the key of the Collector and of tables that exist already: a
+-- sender chooses the event time, and one request could create a part for each of 65,536 days. Rows
+-- more than a day from their receive time have a partition of their own, so that the range of event
+-- times of all other parts stays narrow. ClickHouse keeps that range, because the key has the column
+-- (ADR 0058).
+PARTITION BY (
+  toDate(ReceivedTimestamp),
+  abs(toUnixTimestamp64Nano(Timestamp) - toUnixTimestamp64Nano(ReceivedTimestamp)) > 86400000000000)
 -- Not (..., ServiceName, Timestamp), which is the key of the Collector and of tables that exist
 -- already: with Id, the rows of one insert stay together when parts are merged, whatever the clocks
 -- of the senders show, and a merge copies runs instead of single rows (ADR 0021). idx_timestamp

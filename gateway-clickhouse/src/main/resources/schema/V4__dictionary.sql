@@ -42,10 +42,12 @@ CREATE TABLE IF NOT EXISTS log_template_counts (
   TemplateId UUID CODEC(ZSTD(1)),
   SeverityNumber UInt8 CODEC(ZSTD(1)),
   Minute DateTime64(0) CODEC(Delta(8), ZSTD(1)),
-  Logs UInt64 CODEC(ZSTD(1))
+  Logs UInt64 CODEC(ZSTD(1)),
+  ReceivedDate Date DEFAULT toDate(Minute) CODEC(ZSTD(1))
 )
 ENGINE = SummingMergeTree(Logs)
-PARTITION BY toYYYYMM(Minute)
+-- By receive time, as otel_logs: the month of the event time would be up to 2,700 partitions.
+PARTITION BY (toYYYYMM(ReceivedDate), abs(dateDiff('day', ReceivedDate, Minute)) > 1)
 ORDER BY (Tenant, ServiceName, TemplateId, SeverityNumber, Minute)
 SETTINGS index_granularity = 256, non_replicated_deduplication_window = 1000;
 

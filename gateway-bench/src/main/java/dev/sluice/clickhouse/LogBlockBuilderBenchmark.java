@@ -49,7 +49,7 @@ public class LogBlockBuilderBenchmark extends HotPathBenchmark {
   public long columns() throws InterruptedException, IOException {
     return builder.fill(
         slices[next++ & SLICES - 1],
-        InsertPartitioner.first(Long.MAX_VALUE),
+        InsertPartitioner.first(PartitionKey.RECEIVE_DAY, Long.MAX_VALUE),
         RecordIds.NONE,
         block -> block.writeTo(OutputStream.nullOutputStream()));
   }

@@ -66,9 +66,9 @@ public final class ClickHouseLogWriter implements LogStore {
   }
 
   /**
-   * Stores the records in one insert, or in several inserts of different days or of a limited size.
-   * A first attempt relies on the confirmation of ClickHouse; a redelivery checks which records are
-   * stored, see {@link #storeMissing}.
+   * Stores the records in one insert, or in several inserts of different partitions or of a limited
+   * size. A first attempt relies on the confirmation of ClickHouse; a redelivery checks which
+   * records are stored, see {@link #storeMissing}.
    */
   @Override
   public StoreResult store(DeliverySlice slice, RecordIds ids) throws InterruptedException {
@@ -169,7 +169,9 @@ public final class ClickHouseLogWriter implements LogStore {
       LogBlockBuilder builder) {
     int inserts = 0;
     int parts = 0;
-    for (var partitioner = InsertPartitioner.first(database.settings().maxInsertBytes());
+    for (var partitioner =
+            InsertPartitioner.first(
+                database.migrator().partitionKey(), database.settings().maxInsertBytes());
         partitioner != null;
         partitioner = partitioner.next()) {
       var selection =
@@ -184,7 +186,7 @@ public final class ClickHouseLogWriter implements LogStore {
             queryIdPrefix(slice) + token + "~" + UUID.randomUUID());
       }
       inserts++;
-      parts += partitioner.dayCount();
+      parts += partitioner.partitionCount();
     }
     pacer.recordInsert(parts);
   }
@@ -202,7 +204,7 @@ public final class ClickHouseLogWriter implements LogStore {
     }
     var selected = partitioner.selected();
     selected.and(missing);
-    return selected.isEmpty() ? null : InsertPartitioner.ofRecords(selected);
+    return selected.isEmpty() ? null : partitioner.ofSelected(selected);
   }
 
   /**

@@ -26,11 +26,11 @@ import org.slf4j.LoggerFactory;
  *   30 s                          for p &gt;= d
  * </pre>
  *
- * <p>A part costs CPU time even with few rows, and an insert creates one part for each day in it.
- * So a delivery lingers for each part but the first that the last delivery created, up to a limit:
- * records of many days arrive in fewer inserts, and records of one day are not delayed. A full
- * delivery does not linger, so that a backlog of many days is stored at full speed. Measured; see
- * ADR 0025.
+ * <p>A part costs CPU time even with few rows, and an insert creates one part for each partition of
+ * its rows. So a delivery lingers for each part but the first that the last delivery created, up to
+ * a limit: in a table that is partitioned by event day, records of many days arrive in fewer
+ * inserts, and records of one day are not delayed. A full delivery does not linger, so that a
+ * backlog of many days is stored at full speed. Measured; see ADR 0025.
  *
  * <p>Safe for use by many threads.
  */

@@ -186,7 +186,7 @@ final class LogBlockBuilder implements BatchWalker.BatchVisitor {
     long received = batch.receivedNanos();
     long observed = log.observedNanos() != 0 ? log.observedNanos() : received;
     long time = log.timeNanos() != 0 ? log.timeNanos() : observed;
-    if (!partitioner().offer(time, selectedBytes)) {
+    if (!partitioner().offer(time, received, selectedBytes)) {
       return;
     }
     selectedBytes += ROW_BYTES + log.expandedBytes();

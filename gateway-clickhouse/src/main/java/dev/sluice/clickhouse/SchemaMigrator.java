@@ -34,8 +34,8 @@ final class SchemaMigrator {
 
   /**
    * The versions in the order in which they run. The statements of a released file do not change,
-   * except for the sort key and the index granularity of a new table, which no later file could
-   * change; existing tables keep theirs.
+   * except for the partition key, the sort key and the index granularity of a new table, which no
+   * later file could change; existing tables keep theirs.
    */
   private static final List<String> VERSIONS =
       List.of(
@@ -49,7 +49,8 @@ final class SchemaMigrator {
           "V8__cheaper_merges.sql",
           "V9__newest_of_templates.sql",
           "V10__newest_of_one_log.sql",
-          "V11__dead_letters.sql");
+          "V11__dead_letters.sql",
+          "V12__counts_by_receive_month.sql");
 
   private static final String KNOWS_MARKER = "-- KNOWS ";
   private static final int ACCESS_DENIED = 497;
@@ -58,6 +59,7 @@ final class SchemaMigrator {
   private final ClickHouseSettings settings;
   private final ReentrantLock migrationLock = new ReentrantLock();
   private volatile boolean ready;
+  private volatile PartitionKey partitionKey = PartitionKey.EVENT_DAY;
 
   SchemaMigrator(ClickHouseClient client, ClickHouseSettings settings) {
     this.client = client;
@@ -78,6 +80,11 @@ final class SchemaMigrator {
     } finally {
       migrationLock.unlock();
     }
+  }
+
+  /** Returns the partition key of the tables; valid after {@link #ensureMigrated}. */
+  PartitionKey partitionKey() {
+    return partitionKey;
   }
 
   /**
@@ -105,6 +112,27 @@ final class SchemaMigrator {
       LOG.info("ClickHouse schema migrated: {}", name);
     }
     applyRetention();
+    partitionKey = queryPartitionKey();
+    if (partitionKey == PartitionKey.EVENT_DAY) {
+      LOG.warn(
+          "table otel_logs or log_template_counts is partitioned by event time: senders of many"
+              + " different days create as many parts; see ClickHouse in docs/operations.md");
+    }
+  }
+
+  /**
+   * Returns the partition key that fits both tables of an insert. Only a table that this release
+   * created is partitioned by receive time.
+   */
+  private PartitionKey queryPartitionKey() {
+    return queryInt(
+                """
+                SELECT countIf(position(partition_key, 'Received') > 0) FROM system.tables
+                WHERE database = currentDatabase()
+                  AND name IN ('otel_logs', 'log_template_counts')""")
+            == 2
+        ? PartitionKey.RECEIVE_DAY
+        : PartitionKey.EVENT_DAY;
   }
 
   /**

@@ -103,6 +103,7 @@ final class InsertPacerIT {
 
   @Test
   void preferredLinger_lastDeliveryOfManyDays_isLongerUntilOneOfFew() throws Exception {
+    TestDatabase.execute(SchemaMigratorIT.COLLECTORS_TABLE); // by event day
     store.store("many", List.of(ofDays(60))); // two inserts
     assertThat(store.preferredLinger()).isEqualTo(Duration.ofMillis(2_950));
     assertThat(store.minInsertInterval()).as("a full delivery does not wait").isZero();
@@ -113,6 +114,7 @@ final class InsertPacerIT {
 
   @Test
   void preferredLinger_oldDeliveryOfManyDays_hasNoInfluence() throws Exception {
+    TestDatabase.execute(SchemaMigratorIT.COLLECTORS_TABLE); // by event day
     store.store("many", List.of(ofDays(60)));
 
     now.updateAndGet(then -> then.plusSeconds(31));
@@ -120,8 +122,15 @@ final class InsertPacerIT {
     assertThat(store.preferredLinger()).isZero();
   }
 
+  @Test
+  void preferredLinger_manyDaysInATableByReceiveDay_isZero() throws Exception {
+    store.store("many", List.of(ofDays(60)));
+
+    assertThat(store.preferredLinger()).isZero();
+  }
+
   /** Returns a batch with one log for each of so many days. */
-  private static LogBatch ofDays(int days) {
+  static LogBatch ofDays(int days) {
     var logs = ScopeLogs.newBuilder();
     for (int day = 1; day <= days; day++) {
       logs.addLogRecords(

@@ -39,7 +39,8 @@ final class SchemaMigratorIT {
           "LogAttributes",
           "EventName");
 
-  private static final String COLLECTORS_TABLE =
+  /** A table of the Collector, which is partitioned by event day. */
+  static final String COLLECTORS_TABLE =
       """
       CREATE TABLE otel_logs (
         Timestamp DateTime64(9) CODEC(Delta(8), ZSTD(1)),
@@ -82,7 +83,7 @@ final class SchemaMigratorIT {
             "Id", "Tenant", "TemplateId", "ObservedTimestamp", "ReceivedTimestamp", "ResourceId");
     assertThat(TestDatabase.query("SELECT engine_full FROM system.tables WHERE name = 'otel_logs'"))
         .contains(
-            "PARTITION BY toDate(Timestamp)",
+            "PARTITION BY (toDate(ReceivedTimestamp), abs(",
             "ORDER BY (toStartOfFiveMinutes(Timestamp), ServiceName, Id)",
             "index_granularity = 8192",
             "ttl_only_drop_parts = 1",
@@ -92,7 +93,7 @@ final class SchemaMigratorIT {
             "auto_statistics_types = ''")
         .doesNotContain("TTL");
     assertThat(resourceCodec()).isEqualTo("CODEC(LZ4)");
-    assertThat(TestDatabase.query("SELECT max(Version) FROM sluice_migrations")).isEqualTo("11");
+    assertThat(TestDatabase.query("SELECT max(Version) FROM sluice_migrations")).isEqualTo("12");
   }
 
   private static String resourceCodec() {
@@ -109,7 +110,7 @@ final class SchemaMigratorIT {
     migrate(TestDatabase.settings());
 
     assertThat(tables()).isEqualTo(before);
-    assertThat(TestDatabase.query("SELECT count() FROM sluice_migrations")).isEqualTo("11");
+    assertThat(TestDatabase.query("SELECT count() FROM sluice_migrations")).isEqualTo("12");
   }
 
   @ParameterizedTest
@@ -156,7 +157,7 @@ final class SchemaMigratorIT {
     }
 
     assertThat(TestDatabase.query("SELECT count() FROM otel_logs")).isEqualTo("80");
-    assertThat(TestDatabase.query("SELECT max(Version) FROM sluice_migrations")).isEqualTo("11");
+    assertThat(TestDatabase.query("SELECT max(Version) FROM sluice_migrations")).isEqualTo("12");
   }
 
   @Test
@@ -182,9 +183,14 @@ final class SchemaMigratorIT {
     }
     assertThat(
             TestDatabase.query(
-                "SELECT `__otel_materialized_k8s.pod.name` FROM otel_logs WHERE ServiceName = 'old'"))
+                "SELECT `__otel_materialized_k8s.pod.name` FROM otel_logs WHERE ServiceName ="
+                    + " 'old'"))
         .isEqualTo("p");
-    assertThat(engine()).contains("ServiceName, Timestamp)", "min_parts_to_merge_at_once = 32");
+    assertThat(engine())
+        .contains(
+            "PARTITION BY toDate(Timestamp)",
+            "ServiceName, Timestamp)",
+            "min_parts_to_merge_at_once = 32");
     assertThat(resourceCodec()).isEqualTo("CODEC(LZ4)");
   }
 
