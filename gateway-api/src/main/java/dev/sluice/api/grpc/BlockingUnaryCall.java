@@ -4,6 +4,7 @@ import com.google.protobuf.Message;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.query.port.LogReader;
 import dev.sluice.query.read.ConcurrencyLimitedReader;
+import dev.sluice.query.read.QueryClient;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -50,7 +51,11 @@ public final class BlockingUnaryCall<T extends Message> {
       String thread, MemoryBudget budget, StreamObserver<T> responseObserver, Callable<T> query) {
     var call = (ServerCallStreamObserver<T>) responseObserver;
     var self = new BlockingUnaryCall<T>(budget, call);
-    var worker = Thread.ofVirtual().name(thread).unstarted(() -> self.run(query));
+    var client = RequestContextInterceptor.queryClientOfCall();
+    var worker =
+        Thread.ofVirtual()
+            .name(thread)
+            .unstarted(() -> self.run(() -> QueryClient.call(client, query)));
     call.setOnCloseHandler(self::close);
     call.setOnCancelHandler(
         () -> {

@@ -2,13 +2,16 @@ package dev.sluice.api.grpc;
 
 import dev.sluice.core.ingest.IngestPipeline;
 import dev.sluice.core.ingest.RequestContext;
+import dev.sluice.query.read.QueryClient;
 import io.grpc.Context;
 import io.grpc.Contexts;
+import io.grpc.Grpc;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.Status;
+import java.net.InetSocketAddress;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestContextInterceptor implements ServerInterceptor {
   private static final Context.Key<RequestContext> CONTEXT = Context.key("sluice-request-context");
+  private static final Context.Key<String> QUERY_CLIENT =
+      Context.keyWithDefault("sluice-query-client", "");
   private static final Metadata.Key<String> ACK = IngestServerCall.ascii(RequestContext.ACK_HEADER);
   private static final Metadata.Key<String> KEY =
       IngestServerCall.ascii(RequestContext.IDEMPOTENCY_KEY_HEADER);
@@ -41,6 +46,11 @@ public final class RequestContextInterceptor implements ServerInterceptor {
     this.pipeline = pipeline;
   }
 
+  /** Returns the name of the client of the current call, for its queries. */
+  static String queryClientOfCall() {
+    return QUERY_CLIENT.get();
+  }
+
   /** Returns the context of the current call. */
   public static RequestContext contextOfCall() {
     return CONTEXT.get();
@@ -55,8 +65,12 @@ public final class RequestContextInterceptor implements ServerInterceptor {
       return interceptIngest(protocol, ingest, call, headers, next);
     }
     var context = RequestContext.of(tenant, null, QUERY_PROTOCOL);
+    var address = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
+    var client =
+        QueryClient.name(
+            tenant, address instanceof InetSocketAddress socket ? socket.getAddress() : null);
     return Contexts.interceptCall(
-        Context.current().withValue(CONTEXT, context), call, headers, next);
+        Context.current().withValues(CONTEXT, context, QUERY_CLIENT, client), call, headers, next);
   }
 
   private <Q, A> ServerCall.Listener<Q> interceptIngest(

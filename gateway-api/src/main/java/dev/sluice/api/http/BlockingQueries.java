@@ -3,6 +3,7 @@ package dev.sluice.api.http;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.query.port.LogReader.QueryTooExpensiveException;
 import dev.sluice.query.read.ConcurrencyLimitedReader;
+import dev.sluice.query.read.QueryClient;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.concurrent.Callable;
@@ -41,10 +42,17 @@ public final class BlockingQueries {
     return scheduler;
   }
 
-  /** Emits the result of the query; every error becomes a {@link HttpProblemException}. */
+  /**
+   * Emits the result of the query, which runs for the client of the request; every error becomes a
+   * {@link HttpProblemException}.
+   */
   public <T> Mono<T> submit(Callable<T> query) {
-    return Mono.fromCallable(query)
-        .subscribeOn(scheduler)
+    return Mono.deferContextual(
+            context -> {
+              var client = RequestContextFilter.queryClientOf(context);
+              return Mono.fromCallable(() -> QueryClient.call(client, query))
+                  .subscribeOn(scheduler);
+            })
         .onErrorMap(BlockingQueries::toHttpProblem);
   }
 

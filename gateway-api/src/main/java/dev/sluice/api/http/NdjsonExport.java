@@ -7,6 +7,7 @@ import dev.sluice.query.port.LogReader.LogPage;
 import dev.sluice.query.port.LogReader.Position;
 import dev.sluice.query.port.LogReader.Query;
 import dev.sluice.query.read.ConcurrencyLimitedReader;
+import dev.sluice.query.read.QueryClient;
 import java.io.ByteArrayOutputStream;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -62,7 +63,8 @@ final class NdjsonExport {
   }
 
   private Flux<DataBuffer> stream(ExportState export) {
-    return Flux.<DataBuffer>generate(export::emitNext)
+    var client = QueryClient.current(); // the body is written outside of the request's context
+    return Flux.<DataBuffer>generate(sink -> QueryClient.run(client, () -> export.emitNext(sink)))
         .subscribeOn(queries.scheduler())
         .doFinally(_ -> export.close());
   }

@@ -1,12 +1,15 @@
 package dev.sluice.api.http;
 
 import dev.sluice.core.ingest.RequestContext;
+import dev.sluice.query.read.QueryClient;
+import java.net.InetSocketAddress;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.springframework.web.reactive.function.server.HandlerFunction;
 import org.springframework.web.reactive.function.server.ServerRequest;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import reactor.core.publisher.Mono;
+import reactor.util.context.ContextView;
 
 /**
  * The filter that creates the {@link RequestContext} of every HTTP request. No other class of HTTP
@@ -30,10 +33,17 @@ public final class RequestContextFilter {
     return (RequestContext) Objects.requireNonNull(request.attributes().get(CONTEXT_ATTRIBUTE));
   }
 
+  /** Returns the name of the client of a filtered request, for its queries. */
+  static String queryClientOf(ContextView context) {
+    return Objects.requireNonNull(context.getOrDefault(QueryClient.class, ""));
+  }
+
   /** Filters the requests of all routes. */
   Mono<ServerResponse> filter(ServerRequest request, HandlerFunction<ServerResponse> handler) {
     request.attributes().put(CONTEXT_ATTRIBUTE, RequestContext.of(tenant, null, QUERY_PROTOCOL));
-    return handler.handle(request);
+    var address = request.remoteAddress().map(InetSocketAddress::getAddress).orElse(null);
+    var client = QueryClient.name(tenant, address);
+    return handler.handle(request).contextWrite(context -> context.put(QueryClient.class, client));
   }
 
   /**

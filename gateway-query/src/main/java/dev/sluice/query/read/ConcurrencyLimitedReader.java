@@ -4,19 +4,17 @@ import dev.sluice.query.filter.LogFilter;
 import dev.sluice.query.port.LogReader;
 import java.io.Serial;
 import java.time.Duration;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 
 /**
  * A {@link LogReader} that limits the number of concurrent queries and rejects further queries
  * after a maximum wait with a {@link TooManyQueriesException}. A waiting thread is cheap, but a
- * query takes CPU and memory of the store, which the store also needs for inserts. Safe for use by
- * many threads.
+ * query takes CPU and memory of the store, which the store also needs for inserts. No client can
+ * take all permits ({@link QueryPermits}). Safe for use by many threads.
  */
 public final class ConcurrencyLimitedReader extends DelegatingReader {
   private final LogReader reader;
   private final Duration maxWait;
-  private final Semaphore permits;
+  private final QueryPermits permits;
 
   /** Creates a reader that rejects a query immediately when all permits are in use. */
   public ConcurrencyLimitedReader(LogReader reader, int maxConcurrent) {
@@ -28,10 +26,10 @@ public final class ConcurrencyLimitedReader extends DelegatingReader {
    * @param maxWait maximum time that a query waits for a permit
    */
   public ConcurrencyLimitedReader(LogReader reader, int maxConcurrent, Duration maxWait) {
-    this(reader, maxWait, new Semaphore(maxConcurrent, true));
+    this(reader, maxWait, new QueryPermits(maxConcurrent));
   }
 
-  private ConcurrencyLimitedReader(LogReader reader, Duration maxWait, Semaphore permits) {
+  private ConcurrencyLimitedReader(LogReader reader, Duration maxWait, QueryPermits permits) {
     this.reader = reader;
     this.maxWait = maxWait;
     this.permits = permits;
@@ -70,13 +68,14 @@ public final class ConcurrencyLimitedReader extends DelegatingReader {
    * @throws TooManyQueriesException when the task got no permit within the maximum wait
    */
   public <T> T withPermit(QueryTask<T> task) throws InterruptedException {
-    if (!permits.tryAcquire(maxWait.toNanos(), TimeUnit.NANOSECONDS)) {
+    var client = QueryClient.current();
+    if (!permits.tryAcquire(client, maxWait)) {
       throw new TooManyQueriesException();
     }
     try {
       return task.execute(reader);
     } finally {
-      permits.release();
+      permits.release(client);
     }
   }
 }

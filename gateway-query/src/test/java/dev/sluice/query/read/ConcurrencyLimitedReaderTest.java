@@ -65,6 +65,29 @@ class ConcurrencyLimitedReaderTest {
   }
 
   @Test
+  void read_eightHeavyQueriesOfOneClient_leaveRoomForAnother() throws Exception {
+    var eight = new ConcurrencyLimitedReader(logs, 8);
+    var rejected = new CountDownLatch(2);
+    for (int i = 0; i < 8; i++) {
+      Thread.ofVirtual()
+          .start(
+              () -> {
+                try {
+                  QueryClient.call("heavy", () -> eight.read(new Query(ALL, 1, null)));
+                } catch (ConcurrencyLimitedReader.TooManyQueriesException _) {
+                  rejected.countDown();
+                } catch (Exception e) {
+                  throw new IllegalStateException(e);
+                }
+              });
+    }
+    rejected.await();
+
+    assertThat(QueryClient.call("cheap", () -> eight.histogram(ALL, 0, 1))).isEmpty();
+    released.countDown();
+  }
+
+  @Test
   void timeExtent_failed_releasesItsPermit() throws Exception {
     for (int i = 0; i < 3; i++) {
       assertThatThrownBy(() -> reader.timeExtent(ALL)).isInstanceOf(IllegalStateException.class);
