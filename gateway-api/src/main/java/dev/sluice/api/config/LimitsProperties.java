@@ -15,8 +15,8 @@ import org.springframework.util.unit.DataSize;
  * @param maxExpanded size of all records of one request, each counted with its resource and scope;
  *     a larger request is rejected
  * @param maxBody size of the body of one record; a record with a larger one is rejected
- * @param maxAttributes attributes of one record, resource or scope, at most 1024; a record with
- *     more is rejected
+ * @param maxAttributes attributes of one record, resource or scope, repeated keys included, at most
+ *     1024; a record with more is rejected
  * @param maxKey size of an attribute key; a record with a larger one is rejected
  * @param maxValue size of an attribute value; a record with a larger one is rejected
  * @param maxName size of a scope, event or severity name and of a schema URL; a record with a

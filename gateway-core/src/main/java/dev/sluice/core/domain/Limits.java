@@ -16,8 +16,8 @@ package dev.sluice.core.domain;
  *     would multiply
  * @param maxBodyBytes the maximum size of the body of one record; a larger record is rejected,
  *     never truncated, because a truncated stack trace is misleading
- * @param maxAttributes the maximum number of attributes of one record, resource or scope; at most
- *     1024
+ * @param maxAttributes the maximum number of attributes of one record, resource or scope, with each
+ *     repetition of a key; at most 1024
  * @param maxKeyBytes the maximum size of an attribute key
  * @param maxValueBytes the maximum size of an attribute value
  * @param maxNameBytes the maximum size of scope, event and severity names and of schema URLs; the
@@ -47,7 +47,7 @@ public record Limits(
   /**
    * The limits for bytes that are already validated: a limit that is lowered later must not reject
    * accepted records. Two limits have the highest value that they can have at ingest: reading
-   * recurses to the nesting depth, and compares the attribute keys with each other.
+   * recurses to the nesting depth, and keeps an object for each attribute.
    */
   public static final Limits TRUSTED =
       new Limits(

@@ -1,5 +1,9 @@
 package dev.sluice.core.otlp;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.security.SecureRandom;
 import java.util.Arrays;
 
 /**
@@ -7,13 +11,35 @@ import java.util.Arrays;
  * The object is reused for each record, resource or scope.
  *
  * <p>A key that was sent twice appears once, with the value sent last, as in the Collector's maps.
+ * A lookup of a key takes constant time: from {@link #INDEXED_SIZE} keys on, a hash table finds it.
  */
-public final class Attributes {
+public class Attributes {
+  /** Number of keys up to which a lookup compares the keys one by one, which is faster for few. */
+  private static final int INDEXED_SIZE = 16;
+
+  private static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+  /** The random key of the hash: clients choose the keys and must not create collisions. */
+  private static final long HASH_KEY = new SecureRandom().nextLong() | 1;
+
+  private static final long HASH_MULTIPLIER = 0x9E3779B97F4A7C15L;
+
   private int[] keyOffsets = new int[16];
   private int[] keyLengths = new int[16];
   private AnyValue[] values = new AnyValue[16];
   private int size;
+  private int sentCount;
   private long keyFilter;
+
+  /**
+   * An open-addressing hash table in the first {@code indexMask + 1} slots, at most half full:
+   * index of a key + 1; 0 is free.
+   */
+  private int[] slots = {};
+
+  /** The mask of the slots in use; -1 without a hash table. */
+  private int indexMask = -1;
 
   Attributes() {
     fill(0);
@@ -27,23 +53,65 @@ public final class Attributes {
 
   void clear() {
     size = 0;
+    sentCount = 0;
     keyFilter = 0;
+    if (indexMask >= 0) {
+      Arrays.fill(slots, 0, indexMask + 1, 0);
+      indexMask = -1;
+    }
   }
 
   /** Returns the value to fill for this key: the existing one of an equal key, or a new one. */
   AnyValue put(byte[] bytes, int offset, int length) {
+    sentCount++;
+    if (size >= INDEXED_SIZE) {
+      return putIndexed(bytes, offset, length);
+    }
     long bit =
         length == 0 ? 1L : 1L << (bytes[offset] * 31 + bytes[offset + length - 1] * 7 + length);
     if ((keyFilter & bit) != 0) {
       for (int i = 0; i < size; i++) {
-        if (keyLengths[i] == length
-            && Arrays.equals(
-                bytes, keyOffsets[i], keyOffsets[i] + length, bytes, offset, offset + length)) {
+        if (isKey(i, bytes, offset, length)) {
           return values[i];
         }
       }
     }
     keyFilter |= bit;
+    return add(offset, length);
+  }
+
+  private AnyValue putIndexed(byte[] bytes, int offset, int length) {
+    if (size * 2 > indexMask) {
+      buildIndex(bytes);
+    }
+    int slot = (int) hash(bytes, offset, length) & indexMask;
+    for (int entry; (entry = slots[slot]) != 0; slot = (slot + 1) & indexMask) {
+      if (isKey(entry - 1, bytes, offset, length)) {
+        return values[entry - 1];
+      }
+    }
+    slots[slot] = size + 1;
+    return add(offset, length);
+  }
+
+  /** Builds a hash table of the keys, with four slots for each. */
+  private void buildIndex(byte[] bytes) {
+    Arrays.fill(slots, 0, indexMask + 1, 0);
+    int slotCount = Integer.highestOneBit(size) * 4;
+    if (slots.length < slotCount) {
+      slots = new int[slotCount];
+    }
+    indexMask = slotCount - 1;
+    for (int i = 0; i < size; i++) {
+      int slot = (int) hash(bytes, keyOffsets[i], keyLengths[i]) & indexMask;
+      while (slots[slot] != 0) {
+        slot = (slot + 1) & indexMask;
+      }
+      slots[slot] = i + 1;
+    }
+  }
+
+  private AnyValue add(int offset, int length) {
     if (size == values.length) {
       keyOffsets = Arrays.copyOf(keyOffsets, size * 2);
       keyLengths = Arrays.copyOf(keyLengths, size * 2);
@@ -53,6 +121,37 @@ public final class Attributes {
     keyOffsets[size] = offset;
     keyLengths[size] = length;
     return values[size++];
+  }
+
+  /** Whether this key equals a key of the same bytes; a test counts the calls. */
+  boolean isKey(int i, byte[] bytes, int offset, int length) {
+    return keyLengths[i] == length
+        && Arrays.equals(
+            bytes, keyOffsets[i], keyOffsets[i] + length, bytes, offset, offset + length);
+  }
+
+  private static long hash(byte[] bytes, int offset, int length) {
+    long hash = HASH_KEY ^ length;
+    int p = offset;
+    int end = offset + length;
+    for (; p <= end - 8; p += 8) {
+      hash = fold(hash ^ (long) LONG.get(bytes, p));
+    }
+    long rest = 0;
+    for (; p < end; p++) {
+      rest = rest << 8 | (bytes[p] & 0xFF);
+    }
+    return fold(hash ^ rest);
+  }
+
+  private static long fold(long value) {
+    long mixed = value ^ HASH_KEY;
+    return Math.unsignedMultiplyHigh(mixed, HASH_MULTIPLIER) ^ mixed * HASH_MULTIPLIER;
+  }
+
+  /** Returns the number of attributes as they were sent, each repetition of a key counted. */
+  int sentCount() {
+    return sentCount;
   }
 
   public int size() {

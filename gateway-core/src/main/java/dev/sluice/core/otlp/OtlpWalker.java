@@ -31,6 +31,7 @@ public final class OtlpWalker {
 
   private final Limits limits;
   private final int minAttributeBytes;
+  private final boolean countsRepetitions;
   private final ProtobufInput in = new ProtobufInput();
   private final OtlpRecord log = new OtlpRecord();
   private final AnyValue scratch = new AnyValue();
@@ -59,6 +60,7 @@ public final class OtlpWalker {
   OtlpWalker(Limits limits, int minAttributeBytes) {
     this.limits = limits;
     this.minAttributeBytes = minAttributeBytes;
+    this.countsRepetitions = !limits.equals(Limits.TRUSTED);
   }
 
   /** Returns the number of records in the last walk, including rejected records. */
@@ -237,9 +239,17 @@ public final class OtlpWalker {
   }
 
   private void checkAttributeCount(Attributes attributes, String name) {
-    if (attributes.size() > limits.maxAttributes()) {
+    if (countedAttributes(attributes) > limits.maxAttributes()) {
       recordViolation(name, "more attributes than the limit of " + limits.maxAttributes());
     }
+  }
+
+  /**
+   * Returns the number of attributes that counts against the limit. Repetitions count, since each
+   * costs as much as another key; but a batch that was accepted without counting them stays valid.
+   */
+  private int countedAttributes(Attributes attributes) {
+    return countsRepetitions ? attributes.sentCount() : attributes.size();
   }
 
   private void walkLogRecord(int end, OtlpRecordVisitor visitor) throws MalformedOtlpException {
@@ -379,7 +389,7 @@ public final class OtlpWalker {
       violationField = name + keySuffix(keyOffset, keyLength);
     }
     // one attribute above the limit suffices to reject the record, so the others are not kept
-    if (into.size() <= limits.maxAttributes()) {
+    if (countedAttributes(into) <= limits.maxAttributes()) {
       var value = into.put(in.bytes, keyOffset, keyLength);
       value.kind = scratch.kind;
       value.offset = scratch.offset;

@@ -81,17 +81,63 @@ class OtlpLimitsTest {
   }
 
   @Test
-  void walk_repeatedKey_countsOnceAndLastWins() throws Exception {
-    var log = attributes(3);
-    for (int i = 0; i < 50; i++) {
-      log.addAttributes(pair("k" + i % 3, AnyValue.newBuilder().setIntValue(i).build()));
-    }
+  void walk_repeatedKeys_countEachTime() throws Exception {
+    var atLimit = repeatedKeys(3, 3);
+    var beyond = repeatedKeys(4, 3);
+    var flood = repeatedKeys(100_000, 1);
 
-    var sink = walk(OtlpRequests.of(log.build()));
+    var sink = walk(OtlpRequests.of(atLimit, beyond, flood));
 
-    assertThat(sink.logs).isEqualTo(FlatLog.of(OtlpRequests.of(log.build())));
+    assertThat(sink.ordinals).containsExactly(0);
+    assertThat(sink.rejected)
+        .containsExactly(
+            new RejectedRecord(1, "attributes", "more attributes than the limit of 3"),
+            new RejectedRecord(2, "attributes", "more attributes than the limit of 3"));
+  }
+
+  @Test
+  void walk_repeatedKeysOfResourceAndScope_countEachTime() throws Exception {
+    var repeated = repeatedKeys(4, 1).getAttributesList();
+    var logs = ScopeLogs.newBuilder().addLogRecords(log());
+    var request =
+        ExportLogsServiceRequest.newBuilder()
+            .addResourceLogs(
+                ResourceLogs.newBuilder()
+                    .setResource(Resource.newBuilder().addAllAttributes(repeated))
+                    .addScopeLogs(logs))
+            .addResourceLogs(
+                ResourceLogs.newBuilder()
+                    .addScopeLogs(
+                        logs.clone()
+                            .setScope(
+                                InstrumentationScope.newBuilder().addAllAttributes(repeated))))
+            .build();
+
+    assertThat(walk(request).rejected)
+        .containsExactly(
+            new RejectedRecord(0, "resource.attributes", "more attributes than the limit of 3"),
+            new RejectedRecord(1, "scope.attributes", "more attributes than the limit of 3"));
+  }
+
+  /** A release that did not count repeated keys may have accepted the record. */
+  @Test
+  void walk_repeatedKeysInAnAcceptedBatch_countOnceAndLastWins() throws Exception {
+    var log = repeatedKeys(10_000, 20);
+
+    var sink = CopyingVisitor.walk(Limits.TRUSTED, OtlpRequests.of(log).toByteArray());
+
+    assertThat(sink.rejected).isEmpty();
+    assertThat(sink.logs).isEqualTo(FlatLog.of(OtlpRequests.of(log)));
     assertThat(sink.logs.getFirst().attributes())
-        .containsEntry("k1", AnyValue.newBuilder().setIntValue(49).build());
+        .containsEntry("k1", AnyValue.newBuilder().setIntValue(9_981).build());
+  }
+
+  private static LogRecord repeatedKeys(int count, int distinct) {
+    var log = log();
+    for (int i = 0; i < count; i++) {
+      log.addAttributes(pair("k" + i % distinct, AnyValue.newBuilder().setIntValue(i).build()));
+    }
+    return log.build();
   }
 
   @Test
