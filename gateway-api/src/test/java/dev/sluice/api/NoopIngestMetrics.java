@@ -33,6 +33,9 @@ public final class NoopIngestMetrics implements IngestMetrics {
   public void recordShed(String protocol) {}
 
   @Override
+  public void recordDecodeError(String protocol) {}
+
+  @Override
   public void recordMalformed(String protocol) {}
 
   @Override

@@ -73,6 +73,7 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
     private final Counter lost;
     private final Counter shed;
     private final Counter malformed;
+    private final Counter decodeErrors;
     private final Counter unknownFields;
     private final Counter unknownTimestamps;
     private final Timer appendDuration;
@@ -103,6 +104,11 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
       malformed =
           Counter.builder("sluice.ingest.malformed")
               .description("Requests without any decodable log record")
+              .tag("protocol", name)
+              .register(registry);
+      decodeErrors =
+          Counter.builder("sluice.ingest.decode.errors")
+              .description("Malformed requests that failed a decoder with an unexpected exception")
               .tag("protocol", name)
               .register(registry);
       unknownFields =
@@ -190,6 +196,11 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
   @Override
   public void recordMalformed(String protocol) {
     protocolMeters(protocol).malformed.increment();
+  }
+
+  @Override
+  public void recordDecodeError(String protocol) {
+    protocolMeters(protocol).decodeErrors.increment();
   }
 
   @Override

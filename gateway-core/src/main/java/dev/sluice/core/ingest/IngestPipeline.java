@@ -1,6 +1,7 @@
 package dev.sluice.core.ingest;
 
 import dev.sluice.core.domain.Limits;
+import dev.sluice.core.port.IdempotencyStore.IdempotencyKey;
 import dev.sluice.core.port.IngestMetrics;
 import dev.sluice.core.port.TimeoutScheduler;
 import java.time.Duration;
@@ -19,6 +20,10 @@ import org.jspecify.annotations.Nullable;
 public final class IngestPipeline {
   private static final System.Logger LOG = System.getLogger(IngestPipeline.class.getName());
 
+  private static final Duration DECODE_ERROR_LOG_INTERVAL = Duration.ofSeconds(10);
+
+  private final LogRateLimit decodeErrorLog =
+      new LogRateLimit(DECODE_ERROR_LOG_INTERVAL, System::nanoTime);
   private final IngestService ingest;
   private final MemoryBudget budget;
   private final AdmissionController admission;
@@ -136,13 +141,10 @@ public final class IngestPipeline {
       if (context.ackLevel() == AckLevel.ACCEPTED) {
         memory.add(IngestService.REQUEST_OVERHEAD_BYTES);
       }
-      var bytes = encoding.decode(body, limits.maxRequestBytes(), memory);
-      var key = decoder.idempotencyKey(context, bytes);
-      var payload = decoder.decode(bytes, limits, memory);
-      if (payload.bytes() != bytes) {
-        memory.add(payload.bytes().length);
-      }
-      var result = ingest.accept(context, key, payload, memory, () -> released.complete(null));
+      var decoded = decode(context, memory, body, encoding, decoder);
+      var result =
+          ingest.accept(
+              context, decoded.key(), decoded.payload(), memory, () -> released.complete(null));
       return withinAckTimeout(result, released);
     } catch (DecodeException e) {
       metrics.recordMalformed(context.protocol());
@@ -152,6 +154,8 @@ public final class IngestPipeline {
             case DAMAGED -> new IngestResult.DecodeFailure(e.detail(), true);
             case TOO_LARGE -> new IngestResult.TooLarge(e.detail());
           };
+    } catch (UnexpectedDecodeException e) {
+      failure = onDecodeError(context.protocol(), e.getCause());
     } catch (MemoryBudgetExceededException _) {
       failure = overBudget();
     } catch (RuntimeException | Error e) { // also an OutOfMemoryError: the client needs a response
@@ -159,6 +163,45 @@ public final class IngestPipeline {
     }
     released.complete(null);
     return CompletableFuture.completedFuture(failure);
+  }
+
+  private record DecodedRequest(@Nullable IdempotencyKey key, OtlpPayload payload) {}
+
+  private DecodedRequest decode(
+      RequestContext context,
+      MemoryReservation memory,
+      byte[] body,
+      BodyEncoding encoding,
+      PayloadDecoder decoder) {
+    try {
+      var bytes = encoding.decode(body, limits.maxRequestBytes(), memory);
+      var key = decoder.idempotencyKey(context, bytes);
+      var payload = decoder.decode(bytes, limits, memory);
+      if (payload.bytes() != bytes) {
+        memory.add(payload.bytes().length);
+      }
+      return new DecodedRequest(key, payload);
+    } catch (DecodeException | MemoryBudgetExceededException e) {
+      throw e;
+    } catch (RuntimeException | StackOverflowError e) {
+      throw new UnexpectedDecodeException(e);
+    }
+  }
+
+  /**
+   * Returns the result of a request for which a decoder fails unexpectedly. A retry would fail
+   * again, so the result is that of a malformed request.
+   */
+  private IngestResult onDecodeError(String protocol, @Nullable Throwable failure) {
+    metrics.recordMalformed(protocol);
+    metrics.recordDecodeError(protocol);
+    if (decodeErrorLog.tryAcquire()) { // any client can cause the line
+      LOG.log(
+          System.Logger.Level.ERROR,
+          "decoder failed, request of protocol " + protocol + " rejected as malformed",
+          failure);
+    }
+    return new IngestResult.DecodeFailure("the gateway failed to decode the request", false);
   }
 
   /**

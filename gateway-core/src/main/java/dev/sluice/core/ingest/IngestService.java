@@ -131,6 +131,7 @@ public final class IngestService {
    * @param onReleased called when the memory of the request is no longer used, which may be before
    *     or long after the result; not called when this method throws
    * @return completes with the result for the client; never fails
+   * @throws UnexpectedDecodeException when the walker fails unexpectedly
    * @throws MemoryBudgetExceededException when some records are excluded, and the budget does not
    *     admit a copy of the others
    */
@@ -157,6 +158,8 @@ public final class IngestService {
     } catch (MalformedOtlpException e) {
       metrics.recordMalformed(protocol);
       return completed(new IngestResult.Malformed(String.valueOf(e.getMessage())), onReleased);
+    } catch (RuntimeException | StackOverflowError e) {
+      throw new UnexpectedDecodeException(e);
     } finally {
       walkers.add(walker); // another thread may use it from here on
     }

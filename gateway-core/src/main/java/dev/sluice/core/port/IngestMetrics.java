@@ -51,6 +51,11 @@ public interface IngestMetrics {
   /** Counts a request that is malformed or over a limit as a whole. */
   void recordMalformed(String protocol);
 
+  /**
+   * Counts a request that fails a decoder with an unexpected exception; it is malformed as well.
+   */
+  void recordDecodeError(String protocol);
+
   /** Counts unknown fields of native logs, which the gateway ignores. */
   void recordUnknownFields(String protocol, long fields);
 

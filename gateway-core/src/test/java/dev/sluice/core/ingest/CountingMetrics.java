@@ -17,6 +17,7 @@ final class CountingMetrics implements IngestMetrics {
   final AtomicLong conflicting = new AtomicLong();
   final AtomicLong lost = new AtomicLong();
   final AtomicLong malformed = new AtomicLong();
+  final AtomicLong decodeErrors = new AtomicLong();
   final AtomicLong unknownFields = new AtomicLong();
   final AtomicLong unknownTimestamps = new AtomicLong();
   final AtomicReference<String> protocol = new AtomicReference<>("");
@@ -79,6 +80,11 @@ final class CountingMetrics implements IngestMetrics {
 
   @Override
   public void recordShed(String protocol) {}
+
+  @Override
+  public void recordDecodeError(String protocol) {
+    decodeErrors.incrementAndGet();
+  }
 
   @Override
   public void recordMalformed(String protocol) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestService.BatchLimits;
 import dev.sluice.core.port.DeliveryStatusReader.DeliveryStatus;
+import dev.sluice.core.port.IdempotencyStore.IdempotencyKey;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Queue;
@@ -162,6 +163,59 @@ class IngestPipelineTest {
                 }))
         .isCompletedWithValueMatching(it -> it instanceof IngestResult.Unavailable);
     assertThat(meter.malformed).hasValue(3);
+    assertThat(budget.used()).isZero();
+    assertThat(spool.batches()).isEmpty();
+  }
+
+  /** A retry of the request would fail again, so it must not be answered as unavailable. */
+  @Test
+  void ingest_decoderFailsUnexpectedly_isADecodeFailureAndCounted() {
+    var body = new byte[] {1};
+    var expected =
+        new IngestResult.DecodeFailure("the gateway failed to decode the request", false);
+
+    assertThat(
+            ingest(
+                null,
+                body,
+                (_, _, _) -> {
+                  throw new StringIndexOutOfBoundsException("test");
+                }))
+        .isCompletedWithValue(expected);
+    assertThat(
+            ingest(
+                null,
+                body,
+                (_, _, _) -> {
+                  throw new StackOverflowError("test");
+                }))
+        .isCompletedWithValue(expected);
+    assertThat(
+            ingest(
+                null,
+                body,
+                new PayloadDecoder() {
+                  @Override
+                  public IdempotencyKey idempotencyKey(RequestContext context, byte[] bytes) {
+                    throw new IllegalStateException("test");
+                  }
+
+                  @Override
+                  public OtlpPayload decode(byte[] bytes, Limits limits, MemoryReservation memory) {
+                    return OtlpPayload.of(bytes);
+                  }
+                }))
+        .isCompletedWithValue(expected);
+    assertThat(
+            ingest(
+                null,
+                body,
+                // the walk of the records fails
+                (bytes, _, _) -> OtlpPayload.of(bytes, 2)))
+        .isCompletedWithValue(expected);
+
+    assertThat(meter.decodeErrors).hasValue(4);
+    assertThat(meter.malformed).hasValue(4);
     assertThat(budget.used()).isZero();
     assertThat(spool.batches()).isEmpty();
   }
