@@ -124,7 +124,7 @@ final class Multipart {
       if (name != null) {
         return name;
       }
-    } catch (IllegalArgumentException _) {
+    } catch (RuntimeException _) { // such as StringIndexOutOfBoundsException for a lone quote
       // reported below
     }
     throw malformed("a part has no name");
