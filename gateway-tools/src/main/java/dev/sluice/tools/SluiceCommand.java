@@ -10,6 +10,7 @@ import java.io.InputStream;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.net.URI;
+import java.time.InstantSource;
 import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -85,6 +86,7 @@ public final class SluiceCommand {
         .addSubcommand(new CommandLine(new WalCommand()).addSubcommand(new WalCatCommand(out, err)))
         .addSubcommand(
             new CommandLine(new EnginesCommand()).addSubcommand(new EnginesPasswordCommand(out)))
+        .addSubcommand(KeyCommands.create(out, err, InstantSource.system()))
         .addSubcommand(new EvalCommand(out, err))
         .addSubcommand(new DemoCommand(out, err))
         .registerConverter(URI.class, new GatewayUrlConverter())
