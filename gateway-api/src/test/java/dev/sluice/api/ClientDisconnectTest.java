@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.api.http.ApiRoutes;
+import dev.sluice.api.security.AccessControl;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.query.filter.LogFilter;
@@ -43,7 +44,7 @@ class ClientDisconnectTest {
               new ReactorHttpHandlerAdapter(
                   RouterFunctions.toHttpHandler(
                       ApiRoutes.of(
-                          "default",
+                          AccessControl.off("default"),
                           null,
                           List.of(),
                           List.of(),

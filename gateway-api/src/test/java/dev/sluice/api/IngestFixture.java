@@ -7,6 +7,7 @@ import dev.sluice.api.http.ApiRoutes.IngestDependencies;
 import dev.sluice.api.http.ApiRoutes.QueryDependencies;
 import dev.sluice.api.http.BlockingQueries;
 import dev.sluice.api.protocol.ProtocolRegistration;
+import dev.sluice.api.security.AccessControl;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.ingest.AdmissionController;
@@ -60,7 +61,7 @@ public record IngestFixture(
     Limits limits,
     IngestMetrics meter) {
 
-  private static final String TENANT = "default";
+  private static final AccessControl ACCESS = AccessControl.off("default");
 
   public static IngestFixture of(
       Spool spool,
@@ -106,7 +107,7 @@ public record IngestFixture(
     var queries = queryDependencies(logs);
     var registrations = Registrations.all(queries, budget);
     return ApiRoutes.of(
-        TENANT,
+        ACCESS,
         new IngestDependencies(
             pipeline(ackTimeout), limits, IngestFixture::deadline, requestBodyTimeout),
         registrations.stream().flatMap(each -> each.ingestRoutes().stream()).toList(),
@@ -124,7 +125,8 @@ public record IngestFixture(
         .grpcServices(pipeline == null ? null : new GrpcIngest(pipeline))
         .forEach(server::addService);
     server.intercept(
-        new RequestContextInterceptor(TENANT, registration.grpcIngestMethods(), pipeline));
+        new RequestContextInterceptor(
+            ACCESS, registration.grpcAccessRules(), registration.grpcIngestMethods(), pipeline));
   }
 
   /** Returns the query path for these logs, without templates. */

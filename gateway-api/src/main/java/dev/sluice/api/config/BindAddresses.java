@@ -18,7 +18,6 @@ import org.springframework.util.StringUtils;
  */
 record BindAddresses(List<String> addresses, List<String> exposures, boolean insecure) {
   private static final String KEYS_FILE = "sluice.security.keys-file";
-  private static final String TOKEN_ISSUER = "sluice.security.jwt.issuer";
   private static final String INSECURE = "sluice.security.insecure";
 
   private static final String HTTP = "server";
@@ -58,10 +57,9 @@ record BindAddresses(List<String> addresses, List<String> exposures, boolean ins
         settings.getProperty(INSECURE, Boolean.class, false));
   }
 
-  /** Whether clients need a credential: an API key or a token. */
+  /** Whether clients need a credential. */
   static boolean hasKeys(Environment settings) {
-    return StringUtils.hasText(settings.getProperty(KEYS_FILE))
-        || StringUtils.hasText(settings.getProperty(TOKEN_ISSUER));
+    return StringUtils.hasText(settings.getProperty(KEYS_FILE));
   }
 
   boolean isExposed() {

@@ -3,6 +3,7 @@ package dev.sluice.api.config;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.core.port.Scheduler;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -54,6 +55,15 @@ final class FileWatcher<T> implements Supplier<T> {
      */
     T parse(List<String> lines) throws IOException;
 
+    /**
+     * Returns the text between the files of a directory. When the path is a directory, such as a
+     * mounted secret, the list is read from all its files, except hidden ones, in the order of
+     * their names. Null when the path must be a file.
+     */
+    default @Nullable String fileSeparator() {
+      return null;
+    }
+
     /** Logs that the list is in use from now on, and passes it on where needed. */
     void onLoaded(Path path, T list);
   }
@@ -62,13 +72,19 @@ final class FileWatcher<T> implements Supplier<T> {
   private final Handler<T> handler;
   private FileVersion version;
   private byte[] content;
-  private @Nullable String lastError;
+  private volatile @Nullable String lastError;
   private volatile T list;
 
   /** The attributes that normally change when a file changes. */
   private record FileVersion(FileTime modified, long size, @Nullable Object key) {
-    static FileVersion of(Path path) throws IOException {
+    /** The version of a directory, whose files are read at each poll. */
+    static final FileVersion DIRECTORY = new FileVersion(FileTime.fromMillis(0), 0, null);
+
+    static FileVersion of(Path path, boolean allowsDirectory) throws IOException {
       var attributes = Files.readAttributes(path, BasicFileAttributes.class);
+      if (allowsDirectory && attributes.isDirectory()) {
+        return DIRECTORY;
+      }
       if (!attributes.isRegularFile()) { // the content of a pipe or a device may never end
         throw new IOException("it is not a regular file");
       }
@@ -80,7 +96,7 @@ final class FileWatcher<T> implements Supplier<T> {
   private FileWatcher(Path path, Handler<T> handler) throws IOException {
     this.path = path;
     this.handler = handler;
-    version = FileVersion.of(path);
+    version = FileVersion.of(path, handler.fileSeparator() != null);
     content = readContent();
     list = parse(content);
     handler.onLoaded(path, list);
@@ -103,6 +119,11 @@ final class FileWatcher<T> implements Supplier<T> {
   @Override
   public T get() {
     return list;
+  }
+
+  /** Returns the reason why the file is not in use as it is now; null when it is. */
+  @Nullable String error() {
+    return lastError;
   }
 
   /**
@@ -131,7 +152,7 @@ final class FileWatcher<T> implements Supplier<T> {
   /** Reloads the list when the file has changed. Polls never overlap: each schedules the next. */
   private void poll() {
     try {
-      var current = FileVersion.of(path);
+      var current = FileVersion.of(path, handler.fileSeparator() != null);
       if (!current.equals(version) || current.size() <= SMALL_FILE_BYTES || lastError != null) {
         reload(current, readContent());
       }
@@ -163,9 +184,28 @@ final class FileWatcher<T> implements Supplier<T> {
   }
 
   private byte[] readContent() throws IOException {
-    try (var in = Files.newInputStream(path)) {
-      var bytes = in.readNBytes(handler.maxBytes() + 1);
-      if (bytes.length > handler.maxBytes()) {
+    var separator = handler.fileSeparator();
+    if (separator == null || !Files.isDirectory(path)) {
+      return readFile(path, handler.maxBytes());
+    }
+    var all = new ByteArrayOutputStream();
+    try (var files = Files.list(path)) {
+      for (var file : files.filter(FileWatcher::isVisibleFile).sorted().toList()) {
+        all.write(readFile(file, handler.maxBytes() - all.size()));
+        all.write(separator.getBytes(UTF_8));
+      }
+    }
+    return all.toByteArray();
+  }
+
+  private static boolean isVisibleFile(Path file) {
+    return !String.valueOf(file.getFileName()).startsWith(".") && Files.isRegularFile(file);
+  }
+
+  private byte[] readFile(Path file, int maxBytes) throws IOException {
+    try (var in = Files.newInputStream(file)) {
+      var bytes = in.readNBytes(maxBytes + 1);
+      if (bytes.length > maxBytes) {
         throw new IOException("it has more than " + (handler.maxBytes() >> 20) + " MB");
       }
       return bytes;

@@ -18,6 +18,8 @@ import dev.sluice.api.protocol.json.JsonProtocol;
 import dev.sluice.api.protocol.legacy.LegacyProtocol;
 import dev.sluice.api.protocol.otlp.OtlpProtocol;
 import dev.sluice.api.protocol.protobuf.ProtobufProtocol;
+import dev.sluice.api.security.AccessControl;
+import dev.sluice.api.security.AccessRule;
 import dev.sluice.clickhouse.ClickHouseDatabase;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.AdmissionController;
@@ -31,7 +33,9 @@ import dev.sluice.query.read.TemplateReport;
 import dev.sluice.query.search.SemanticSearch;
 import io.grpc.BindableService;
 import io.grpc.ServerInterceptor;
+import io.grpc.health.v1.HealthGrpc;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
+import io.grpc.reflection.v1.ServerReflectionGrpc;
 import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.List;
@@ -55,9 +59,6 @@ import org.springframework.web.reactive.function.server.ServerResponse;
 /** The wiring of the protocols: their registrations, the HTTP router and the gRPC services. */
 @Configuration(proxyBeanMethods = false)
 class ProtocolConfiguration {
-  /** The tenant of all requests. Only the HTTP filter and the gRPC interceptor receive it. */
-  private static final String TENANT = "default";
-
   /** All protocols. Where several share an HTTP path, error messages list them in this order. */
   @Bean
   List<ProtocolRegistration> protocols(
@@ -130,9 +131,10 @@ class ProtocolConfiguration {
       @Qualifier("protocols") List<ProtocolRegistration> protocols,
       QueryDependencies queryDependencies,
       RequestGuard guard,
+      AccessControl access,
       Limits limits) {
     return ApiRoutes.of(
-            TENANT,
+            access,
             ingestDependencies.getIfAvailable(),
             protocols.stream().flatMap(protocol -> protocol.ingestRoutes().stream()).toList(),
             protocols.stream().flatMap(protocol -> protocol.queryRoutes().stream()).toList(),
@@ -147,6 +149,7 @@ class ProtocolConfiguration {
       IngestDependencies ingestDependencies,
       @Qualifier("protocols") List<ProtocolRegistration> protocols,
       RequestGuard guard,
+      AccessControl access,
       BeanFactory beans) {
     return new ProtocolServers(
         beans,
@@ -159,7 +162,7 @@ class ProtocolConfiguration {
                                 new ProtocolServer(
                                     port,
                                     ApiRoutes.ingestOnly(
-                                            TENANT, ingestDependencies, protocol.ingestRoutes())
+                                            access, ingestDependencies, protocol.ingestRoutes())
                                         .filter(guard::filter))))
             .toList());
   }
@@ -200,11 +203,19 @@ class ProtocolConfiguration {
   @Bean
   @GlobalServerInterceptor
   ServerInterceptor requestContextInterceptor(
+      AccessControl access,
       ObjectProvider<IngestPipeline> pipeline,
       @Qualifier("protocols") List<ProtocolRegistration> protocols) {
     var ingestMethods = new HashMap<String, String>();
     protocols.forEach(protocol -> ingestMethods.putAll(protocol.grpcIngestMethods()));
-    return new RequestContextInterceptor(TENANT, ingestMethods, pipeline.getIfAvailable());
+    var rules = new HashMap<String, AccessRule>();
+    rules.put(HealthGrpc.getCheckMethod().getFullMethodName(), AccessRule.PUBLIC);
+    rules.put(HealthGrpc.getWatchMethod().getFullMethodName(), AccessRule.PUBLIC);
+    rules.put(
+        ServerReflectionGrpc.getServerReflectionInfoMethod().getFullMethodName(),
+        AccessRule.AUTHENTICATED);
+    protocols.forEach(protocol -> rules.putAll(protocol.grpcAccessRules()));
+    return new RequestContextInterceptor(access, rules, ingestMethods, pipeline.getIfAvailable());
   }
 
   @Bean

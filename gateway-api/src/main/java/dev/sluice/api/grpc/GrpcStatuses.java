@@ -1,11 +1,13 @@
 package dev.sluice.api.grpc;
 
+import dev.sluice.api.security.AccessDecision.Denied;
 import dev.sluice.core.ingest.IngestResult;
 import dev.sluice.core.ingest.OtlpResponses;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.time.Duration;
+import java.util.Objects;
 
 /** The gRPC statuses of failed calls, for all protocols. */
 public final class GrpcStatuses {
@@ -32,6 +34,18 @@ public final class GrpcStatuses {
           Status.FAILED_PRECONDITION
               .withDescription(IngestResult.IdempotencyKeyReused.REASON)
               .asException();
+    };
+  }
+
+  /** Returns the status of a call that access control denies. */
+  static StatusException of(Denied denied) {
+    var message = denied.reason().message();
+    return switch (denied.reason()) {
+      case UNAUTHENTICATED -> Status.UNAUTHENTICATED.withDescription(message).asException();
+      case FORBIDDEN -> Status.PERMISSION_DENIED.withDescription(message).asException();
+      case THROTTLED ->
+          retryable(
+              Status.RESOURCE_EXHAUSTED, message, Objects.requireNonNull(denied.retryAfter()));
     };
   }
 

@@ -1,5 +1,10 @@
 package dev.sluice.api.grpc;
 
+import dev.sluice.api.security.AccessControl;
+import dev.sluice.api.security.AccessControl.Transport;
+import dev.sluice.api.security.AccessDecision.Denied;
+import dev.sluice.api.security.AccessDecision.Granted;
+import dev.sluice.api.security.AccessRule;
 import dev.sluice.core.ingest.IngestPipeline;
 import dev.sluice.core.ingest.RequestContext;
 import dev.sluice.query.read.QueryClient;
@@ -12,13 +17,15 @@ import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.Status;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The interceptor that creates the {@link RequestContext} of every gRPC call. No other class of
- * gRPC creates one. It rejects an ingest call that is invalid or not admitted before its first
- * message is read.
+ * The interceptor that authenticates the client of every gRPC call and creates the {@link
+ * RequestContext}. No other class of gRPC creates one. It rejects a call that access control
+ * denies, and an ingest call that is invalid or not admitted, before the first message is read.
  */
 public final class RequestContextInterceptor implements ServerInterceptor {
   private static final Context.Key<RequestContext> CONTEXT = Context.key("sluice-request-context");
@@ -27,21 +34,29 @@ public final class RequestContextInterceptor implements ServerInterceptor {
   private static final Metadata.Key<String> ACK = IngestServerCall.ascii(RequestContext.ACK_HEADER);
   private static final Metadata.Key<String> KEY =
       IngestServerCall.ascii(RequestContext.IDEMPOTENCY_KEY_HEADER);
+  private static final Metadata.Key<String> AUTHORIZATION = IngestServerCall.ascii("authorization");
   private static final String QUERY_PROTOCOL = "grpc-query";
 
-  private final String tenant;
+  private final AccessControl access;
+  private final Map<String, AccessRule> rules;
   private final Map<String, String> ingestMethods;
   private final @Nullable IngestPipeline pipeline;
 
   /**
-   * @param tenant the tenant of all calls
+   * @param access decides about each call
+   * @param rules the access rules of the other methods, by full name; a method without a rule is
+   *     denied
    * @param ingestMethods the full names of the methods that receive logs, each with the name of its
    *     protocol
    * @param pipeline the ingest path; null in a process without the role ingest
    */
   public RequestContextInterceptor(
-      String tenant, Map<String, String> ingestMethods, @Nullable IngestPipeline pipeline) {
-    this.tenant = tenant;
+      AccessControl access,
+      Map<String, AccessRule> rules,
+      Map<String, String> ingestMethods,
+      @Nullable IngestPipeline pipeline) {
+    this.access = access;
+    this.rules = Map.copyOf(rules);
     this.ingestMethods = Map.copyOf(ingestMethods);
     this.pipeline = pipeline;
   }
@@ -59,21 +74,55 @@ public final class RequestContextInterceptor implements ServerInterceptor {
   @Override
   public <Q, A> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+    var method = call.getMethodDescriptor().getFullMethodName();
+    var decision =
+        access.check(
+            ingestMethods.containsKey(method) ? AccessRule.INGEST : rules.get(method),
+            authorization(headers),
+            remoteAddress(call),
+            Transport.GRPC);
+    return switch (decision) {
+      case Denied denied -> {
+        var failure = GrpcStatuses.of(denied);
+        yield reject(call, failure.getStatus(), failure.getTrailers());
+      }
+      case Granted granted -> start(granted, call, headers, next);
+    };
+  }
+
+  private static List<String> authorization(Metadata headers) {
+    var values = headers.getAll(AUTHORIZATION);
+    var list = new ArrayList<String>();
+    if (values != null) {
+      values.forEach(list::add);
+    }
+    return list;
+  }
+
+  private static @Nullable InetSocketAddress remoteAddress(ServerCall<?, ?> call) {
+    return call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR)
+            instanceof InetSocketAddress address
+        ? address
+        : null;
+  }
+
+  private <Q, A> ServerCall.Listener<Q> start(
+      Granted granted, ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
     var protocol = ingestMethods.get(call.getMethodDescriptor().getFullMethodName());
     var ingest = pipeline;
     if (protocol != null && ingest != null) {
-      return interceptIngest(protocol, ingest, call, headers, next);
+      return interceptIngest(granted, protocol, ingest, call, headers, next);
     }
-    var context = RequestContext.of(tenant, null, QUERY_PROTOCOL);
-    var address = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
+    var context = RequestContext.of(granted.tenant(), granted.principal(), QUERY_PROTOCOL);
+    var address = remoteAddress(call);
     var client =
-        QueryClient.name(
-            tenant, address instanceof InetSocketAddress socket ? socket.getAddress() : null);
+        QueryClient.name(granted.tenant(), address == null ? null : address.getAddress());
     return Contexts.interceptCall(
         Context.current().withValues(CONTEXT, context, QUERY_CLIENT, client), call, headers, next);
   }
 
   private <Q, A> ServerCall.Listener<Q> interceptIngest(
+      Granted granted,
       String protocol,
       IngestPipeline ingest,
       ServerCall<Q, A> call,
@@ -81,7 +130,9 @@ public final class RequestContextInterceptor implements ServerInterceptor {
       ServerCallHandler<Q, A> next) {
     RequestContext context;
     try {
-      context = RequestContext.of(tenant, null, protocol, headers.get(ACK), headers.get(KEY));
+      context =
+          RequestContext.of(
+              granted.tenant(), granted.principal(), protocol, headers.get(ACK), headers.get(KEY));
     } catch (IllegalArgumentException e) {
       return reject(call, Status.INVALID_ARGUMENT.withDescription(e.getMessage()), null);
     }

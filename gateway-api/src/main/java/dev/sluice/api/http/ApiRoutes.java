@@ -2,6 +2,8 @@ package dev.sluice.api.http;
 
 import static org.springframework.web.reactive.function.server.RequestPredicates.path;
 
+import dev.sluice.api.security.AccessControl;
+import dev.sluice.api.security.AccessRule;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestPipeline;
 import dev.sluice.core.port.TimeoutScheduler;
@@ -60,13 +62,13 @@ public final class ApiRoutes {
   /**
    * Returns all routes.
    *
-   * @param tenant the tenant of all requests
+   * @param access decides about each request
    * @param ingestDependencies the dependencies of ingest; null in a process without the role ingest
    * @param ingestRoutes the ingest routes of all protocols
    * @param protocolQueries the query routes that belong to a protocol
    */
   public static RouterFunction<ServerResponse> of(
-      String tenant,
+      AccessControl access,
       @Nullable IngestDependencies ingestDependencies,
       List<IngestRoute> ingestRoutes,
       List<RouterFunction<ServerResponse>> protocolQueries,
@@ -78,19 +80,20 @@ public final class ApiRoutes {
     var templates = new TemplatesHandler(queryDependencies, blockingQueries);
     var queryRoutes =
         RouterFunctions.route()
-            .GET("/api/v1/logs", queries::get)
+            .GET("/api/v1/logs", RestrictedHandler.query(queries::get))
             .route(path("/api/v1/logs"), allowOnly(HttpMethod.GET, HttpMethod.POST))
             .POST(
                 "/api/v1/logs/search",
-                new SearchHandler(queryDependencies.search(), blockingQueries)::post)
+                RestrictedHandler.query(
+                    new SearchHandler(queryDependencies.search(), blockingQueries)::post))
             .route(path("/api/v1/logs/search"), allowOnly(HttpMethod.POST))
-            .GET("/api/v1/logs/histogram", histograms::get)
+            .GET("/api/v1/logs/histogram", RestrictedHandler.query(histograms::get))
             .route(path("/api/v1/logs/histogram"), allowOnly(HttpMethod.GET))
-            .GET("/api/v1/templates", templates::list)
+            .GET("/api/v1/templates", RestrictedHandler.query(templates::list))
             .route(path("/api/v1/templates"), allowOnly(HttpMethod.GET))
-            .GET("/api/v1/templates/{id}", templates::get)
+            .GET("/api/v1/templates/{id}", RestrictedHandler.query(templates::get))
             .route(path("/api/v1/templates/{id}"), allowOnly(HttpMethod.GET))
-            .GET("/api/v1/templates/{id}/logs", templates::logs)
+            .GET("/api/v1/templates/{id}/logs", RestrictedHandler.query(templates::logs))
             .route(path("/api/v1/templates/{id}/logs"), allowOnly(HttpMethod.GET));
     protocolQueries.forEach(queryRoutes::add);
     var routes = RouterFunctions.route();
@@ -104,26 +107,26 @@ public final class ApiRoutes {
     return routes
         .add(Problem.pages())
         .add(new OpenApiRoutes(limits).routes())
-        .route(path("/**"), ApiRoutes::notFound)
+        .route(path("/**"), RestrictedHandler.page(ApiRoutes::notFound))
         .filter(LingeringClose::filter)
-        .filter(new RequestContextFilter(tenant)::filter)
+        .filter(new RequestContextFilter(access)::filter)
         .build();
   }
 
   /**
    * Returns the routes of a port that receives logs only.
    *
-   * @param tenant the tenant of all requests
+   * @param access decides about each request
    */
   public static RouterFunction<ServerResponse> ingestOnly(
-      String tenant, IngestDependencies ingestDependencies, List<IngestRoute> ingestRoutes) {
+      AccessControl access, IngestDependencies ingestDependencies, List<IngestRoute> ingestRoutes) {
     var routes = RouterFunctions.route();
     addIngest(routes, ingestDependencies, ingestRoutes);
     addOtherMethods(routes, ingestRoutes);
     return routes
-        .route(path("/**"), ApiRoutes::notFound)
+        .route(path("/**"), RestrictedHandler.page(ApiRoutes::notFound))
         .filter(LingeringClose::filter)
-        .filter(new RequestContextFilter(tenant)::filter)
+        .filter(new RequestContextFilter(access)::filter)
         .build();
   }
 
@@ -139,10 +142,11 @@ public final class ApiRoutes {
     ingestRoutes.stream()
         .collect(Collectors.groupingBy(IngestRoute::path, LinkedHashMap::new, Collectors.toList()))
         .forEach(
-            (path, routesOfPath) ->
-                routes.POST(
-                    path,
-                    new IngestHandler(routesOfPath, dependencies.pipeline(), bodyReader)::post));
+            (path, routesOfPath) -> {
+              var handler = new IngestHandler(routesOfPath, dependencies.pipeline(), bodyReader);
+              routes.POST(
+                  path, new RestrictedHandler(AccessRule.INGEST, handler::post, handler::deny));
+            });
   }
 
   /** Adds the responses to other methods than POST, unless a query has the same path. */
@@ -157,7 +161,7 @@ public final class ApiRoutes {
   /** Returns the response 405 to other methods than these. */
   public static HandlerFunction<ServerResponse> allowOnly(HttpMethod... methods) {
     var allow = Arrays.stream(methods).map(HttpMethod::name).collect(Collectors.joining(", "));
-    return _ -> Problem.methodNotAllowed(allow);
+    return RestrictedHandler.page(_ -> Problem.methodNotAllowed(allow));
   }
 
   private static Mono<ServerResponse> notFound(ServerRequest unused) {

@@ -1,5 +1,6 @@
 package dev.sluice.api.http;
 
+import dev.sluice.api.security.AccessDecision.Denied;
 import dev.sluice.core.ingest.IngestResult;
 import java.io.Serial;
 import java.time.Duration;
@@ -100,6 +101,17 @@ public final class HttpProblemException extends RuntimeException {
     return new HttpProblemException(ProblemType.QUERY_TOO_EXPENSIVE, detail, null);
   }
 
+  /** A request that access control denies. */
+  static HttpProblemException denied(Denied denied) {
+    var type =
+        switch (denied.reason()) {
+          case UNAUTHENTICATED -> ProblemType.UNAUTHENTICATED;
+          case FORBIDDEN -> ProblemType.FORBIDDEN;
+          case THROTTLED -> ProblemType.THROTTLED;
+        };
+    return new HttpProblemException(type, denied.reason().message(), denied.retryAfter());
+  }
+
   public ProblemType type() {
     return type;
   }
@@ -116,6 +128,10 @@ public final class HttpProblemException extends RuntimeException {
   public void writeHeaders(HttpHeaders headers) {
     if (retryAfter != null) {
       headers.set(HttpHeaders.RETRY_AFTER, Problem.retryAfterSeconds(retryAfter));
+    }
+    if (type == ProblemType.UNAUTHENTICATED) { // RFC 9110 requires a challenge
+      headers.add(HttpHeaders.WWW_AUTHENTICATE, "Bearer realm=\"sluice\"");
+      headers.add(HttpHeaders.WWW_AUTHENTICATE, "Basic realm=\"sluice\"");
     }
     if (acceptEncoding != null) {
       headers.set(HttpHeaders.ACCEPT_ENCODING, acceptEncoding);

@@ -55,6 +55,17 @@ final class IngestHandler {
         .onErrorResume(HttpProblemException.class, route.responses()::error);
   }
 
+  /** Returns the response to a request that access control denies. */
+  Mono<ServerResponse> deny(ServerRequest request, HttpProblemException problem) {
+    IngestRoute route;
+    try {
+      route = select(RequestHeaders.contentType(request));
+    } catch (HttpProblemException _) { // the denial comes first
+      route = routeWithoutFormat();
+    }
+    return route.responses().error(problem);
+  }
+
   private IngestRoute select(String contentType) {
     for (var route : routes) {
       if (route.mediaTypes().contains(contentType)) {

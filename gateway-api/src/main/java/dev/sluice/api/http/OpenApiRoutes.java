@@ -35,10 +35,21 @@ final class OpenApiRoutes {
   RouterFunction<ServerResponse> routes() {
     var yaml = MediaType.parseMediaType("application/yaml;charset=UTF-8");
     return RouterFunctions.route()
-        .GET("/", _ -> ServerResponse.permanentRedirect(URI.create("/api/docs")).build())
-        .GET("/api/openapi.yaml", _ -> ServerResponse.ok().contentType(yaml).bodyValue(document))
-        .GET("/api/docs", _ -> ServerResponse.ok().contentType(MediaType.TEXT_HTML).bodyValue(page))
-        .resources("/api/docs/assets/**", new ClassPathResource("META-INF/resources/webjars/"))
+        .GET(
+            "/",
+            RestrictedHandler.page(
+                _ -> ServerResponse.permanentRedirect(URI.create("/api/docs")).build()))
+        .GET(
+            "/api/openapi.yaml",
+            RestrictedHandler.page(_ -> ServerResponse.ok().contentType(yaml).bodyValue(document)))
+        .GET(
+            "/api/docs",
+            RestrictedHandler.page(
+                _ -> ServerResponse.ok().contentType(MediaType.TEXT_HTML).bodyValue(page)))
+        .add(
+            RestrictedHandler.pages(
+                RouterFunctions.resources(
+                    "/api/docs/assets/**", new ClassPathResource("META-INF/resources/webjars/"))))
         .build();
   }
 

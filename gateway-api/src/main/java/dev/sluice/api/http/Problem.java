@@ -79,10 +79,11 @@ final class Problem {
                   new String(body(type, type.example(), null, List.of()), StandardCharsets.UTF_8));
       routes.GET(
           type.uri(),
-          _ ->
-              ServerResponse.ok()
-                  .contentType(new MediaType(MediaType.TEXT_PLAIN, StandardCharsets.UTF_8))
-                  .bodyValue(text));
+          RestrictedHandler.page(
+              _ ->
+                  ServerResponse.ok()
+                      .contentType(new MediaType(MediaType.TEXT_PLAIN, StandardCharsets.UTF_8))
+                      .bodyValue(text)));
     }
     return routes.build();
   }

@@ -1,5 +1,6 @@
 package dev.sluice.api.http;
 
+import dev.sluice.api.security.AccessDecision.DenialReason;
 import dev.sluice.core.ingest.IngestResult;
 import java.util.Locale;
 import org.springframework.http.HttpStatus;
@@ -20,6 +21,16 @@ public enum ProblemType {
       "The request has no log, or the gateway rejected all of its logs permanently; `rejected` has"
           + " the reasons.",
       "all 1 logs were rejected"),
+  UNAUTHENTICATED(
+      HttpStatus.UNAUTHORIZED,
+      "The request has no valid credential. The gateway does not state which part is wrong: the key"
+          + " or token may be missing, unknown, expired or revoked.",
+      DenialReason.UNAUTHENTICATED.message()),
+  FORBIDDEN(
+      HttpStatus.FORBIDDEN,
+      "The credential is valid, and its scopes do not permit the request: sending logs needs the"
+          + " scope `ingest`, queries need `read`.",
+      DenialReason.FORBIDDEN.message()),
   CROSS_SITE(
       HttpStatus.FORBIDDEN,
       "A web page of another site sent the request, as its header `Origin` or `Sec-Fetch-Site`"
@@ -76,6 +87,11 @@ public enum ProblemType {
       "The query exceeds the time or the memory of one query. Use a shorter time range or more"
           + " conditions.",
       "more time than a query may take"),
+  THROTTLED(
+      HttpStatus.TOO_MANY_REQUESTS,
+      "Too many requests without a valid credential came from the address of the client. A request"
+          + " with a valid credential is still accepted.",
+      DenialReason.THROTTLED.message()),
   SPOOL_UNAVAILABLE(
       HttpStatus.SERVICE_UNAVAILABLE,
       "The gateway cannot acknowledge the logs: the spool is unavailable or full, or too many"

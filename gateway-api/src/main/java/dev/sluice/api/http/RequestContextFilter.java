@@ -1,10 +1,15 @@
 package dev.sluice.api.http;
 
+import dev.sluice.api.security.AccessControl;
+import dev.sluice.api.security.AccessControl.Transport;
+import dev.sluice.api.security.AccessDecision.Denied;
+import dev.sluice.api.security.AccessDecision.Granted;
 import dev.sluice.core.ingest.RequestContext;
 import dev.sluice.query.read.QueryClient;
 import java.net.InetSocketAddress;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpHeaders;
 import org.springframework.web.reactive.function.server.HandlerFunction;
 import org.springframework.web.reactive.function.server.ServerRequest;
 import org.springframework.web.reactive.function.server.ServerResponse;
@@ -12,20 +17,18 @@ import reactor.core.publisher.Mono;
 import reactor.util.context.ContextView;
 
 /**
- * The filter that creates the {@link RequestContext} of every HTTP request. No other class of HTTP
- * creates one.
+ * The filter that authenticates the client of every HTTP request and creates the {@link
+ * RequestContext}. No other class of HTTP creates one. A denied request is answered before its body
+ * is read.
  */
 public final class RequestContextFilter {
   private static final String CONTEXT_ATTRIBUTE = RequestContext.class.getName();
   private static final String QUERY_PROTOCOL = "http-query";
 
-  private final String tenant;
+  private final AccessControl access;
 
-  /**
-   * @param tenant the tenant of all requests
-   */
-  RequestContextFilter(String tenant) {
-    this.tenant = tenant;
+  RequestContextFilter(AccessControl access) {
+    this.access = access;
   }
 
   /** Returns the context of a request without the options of ingest. */
@@ -40,10 +43,33 @@ public final class RequestContextFilter {
 
   /** Filters the requests of all routes. */
   Mono<ServerResponse> filter(ServerRequest request, HandlerFunction<ServerResponse> handler) {
-    request.attributes().put(CONTEXT_ATTRIBUTE, RequestContext.of(tenant, null, QUERY_PROTOCOL));
-    var address = request.remoteAddress().map(InetSocketAddress::getAddress).orElse(null);
-    var client = QueryClient.name(tenant, address);
-    return handler.handle(request).contextWrite(context -> context.put(QueryClient.class, client));
+    var restricted = handler instanceof RestrictedHandler known ? known : null;
+    var decision =
+        access.check(
+            restricted == null ? null : restricted.rule(),
+            request.headers().header(HttpHeaders.AUTHORIZATION),
+            request.remoteAddress().orElse(null),
+            Transport.HTTP);
+    return switch (decision) {
+      case Granted granted -> {
+        request
+            .attributes()
+            .put(
+                CONTEXT_ATTRIBUTE,
+                RequestContext.of(granted.tenant(), granted.principal(), QUERY_PROTOCOL));
+        var address = request.remoteAddress().map(InetSocketAddress::getAddress).orElse(null);
+        var client = QueryClient.name(granted.tenant(), address);
+        yield handler
+            .handle(request)
+            .contextWrite(context -> context.put(QueryClient.class, client));
+      }
+      case Denied denied -> {
+        var problem = HttpProblemException.denied(denied);
+        yield restricted == null
+            ? Problem.of(problem)
+            : restricted.denial().apply(request, problem);
+      }
+    };
   }
 
   /**

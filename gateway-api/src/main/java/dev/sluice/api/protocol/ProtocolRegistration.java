@@ -2,6 +2,7 @@ package dev.sluice.api.protocol;
 
 import dev.sluice.api.grpc.GrpcIngest;
 import dev.sluice.api.http.IngestRoute;
+import dev.sluice.api.security.AccessRule;
 import io.grpc.BindableService;
 import java.util.List;
 import java.util.Map;
@@ -38,6 +39,14 @@ public interface ProtocolRegistration {
    * {@code protocol}.
    */
   default Map<String, String> grpcIngestMethods() {
+    return Map.of();
+  }
+
+  /**
+   * Returns the access rules of the other gRPC methods, by full name. The {@link
+   * #grpcIngestMethods} need the scope ingest; a method in neither is denied.
+   */
+  default Map<String, AccessRule> grpcAccessRules() {
     return Map.of();
   }
 

@@ -46,9 +46,9 @@ final class LegacyLogsService implements BindableService {
 
   static final MethodDescriptor<RawMessage, IngestLogsResponse> INGEST =
       withRawRequest(LogServiceGrpc.getIngestLogsMethod());
-  private static final MethodDescriptor<RawMessage, GetLogsByAppIdResponse> GET =
+  static final MethodDescriptor<RawMessage, GetLogsByAppIdResponse> GET =
       withRawRequest(LogServiceGrpc.getGetLogsByAppIdMethod());
-  private static final MethodDescriptor<RawMessage, HealthCheckResponse> HEALTH =
+  static final MethodDescriptor<RawMessage, HealthCheckResponse> HEALTH =
       withRawRequest(LogServiceGrpc.getHealthCheckMethod());
 
   private final @Nullable GrpcIngest ingest;

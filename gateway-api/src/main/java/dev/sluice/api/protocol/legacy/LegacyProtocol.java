@@ -6,7 +6,9 @@ import dev.sluice.api.grpc.GrpcIngest;
 import dev.sluice.api.http.ApiRoutes;
 import dev.sluice.api.http.ApiRoutes.QueryDependencies;
 import dev.sluice.api.http.IngestRoute;
+import dev.sluice.api.http.RestrictedHandler;
 import dev.sluice.api.protocol.ProtocolRegistration;
+import dev.sluice.api.security.AccessRule;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.Spool;
 import io.grpc.BindableService;
@@ -80,8 +82,12 @@ public final class LegacyProtocol implements ProtocolRegistration {
     var query = new LegacyQueryHandler(queries.reader(), queries.blockingQueries());
     return List.of(
         RouterFunctions.route()
-            .POST("/api/logs/search", search::post)
-            .GET("/api/logs/{app_id}", query::get)
+            .POST(
+                "/api/logs/search",
+                RestrictedHandler.query(search::post, LegacyResponseWriter::errorResponse))
+            .GET(
+                "/api/logs/{app_id}",
+                RestrictedHandler.query(query::get, LegacyResponseWriter::errorResponse))
             .route(path("/api/logs/search"), ApiRoutes.allowOnly(HttpMethod.GET, HttpMethod.POST))
             .route(path("/api/logs/{app_id}"), ApiRoutes.allowOnly(HttpMethod.GET))
             .build());
@@ -95,5 +101,12 @@ public final class LegacyProtocol implements ProtocolRegistration {
   @Override
   public Map<String, String> grpcIngestMethods() {
     return Map.of(LegacyLogsService.INGEST.getFullMethodName(), "legacy-grpc");
+  }
+
+  @Override
+  public Map<String, AccessRule> grpcAccessRules() {
+    return Map.of(
+        LegacyLogsService.GET.getFullMethodName(), AccessRule.READ,
+        LegacyLogsService.HEALTH.getFullMethodName(), AccessRule.PUBLIC);
   }
 }

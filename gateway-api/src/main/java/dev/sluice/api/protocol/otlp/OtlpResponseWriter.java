@@ -87,10 +87,12 @@ record OtlpResponseWriter(boolean json) implements IngestResponseWriter {
   private static int rpcCode(HttpStatus status) {
     return switch (status) {
       case BAD_REQUEST -> 3; // INVALID_ARGUMENT
-      case CONTENT_TOO_LARGE -> 8; // RESOURCE_EXHAUSTED
+      case FORBIDDEN -> 7; // PERMISSION_DENIED
+      case CONTENT_TOO_LARGE, TOO_MANY_REQUESTS -> 8; // RESOURCE_EXHAUSTED
       case UNPROCESSABLE_CONTENT -> 9; // FAILED_PRECONDITION
       case CONFLICT -> 10; // ABORTED
       case UNSUPPORTED_MEDIA_TYPE -> 12; // UNIMPLEMENTED
+      case UNAUTHORIZED -> 16; // UNAUTHENTICATED
       default -> 14; // UNAVAILABLE
     };
   }

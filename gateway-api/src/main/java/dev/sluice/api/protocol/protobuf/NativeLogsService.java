@@ -34,9 +34,9 @@ final class NativeLogsService implements BindableService {
       withRawRequest(LogServiceGrpc.getIngestMethod());
   static final MethodDescriptor<RawMessage, IngestStreamResponse> INGEST_STREAM =
       withRawRequest(LogServiceGrpc.getIngestStreamMethod());
-  private static final MethodDescriptor<RawMessage, QueryResponse> QUERY =
+  static final MethodDescriptor<RawMessage, QueryResponse> QUERY =
       withRawRequest(LogServiceGrpc.getQueryMethod());
-  private static final MethodDescriptor<RawMessage, SearchResponse> SEARCH =
+  static final MethodDescriptor<RawMessage, SearchResponse> SEARCH =
       withRawRequest(LogServiceGrpc.getSearchMethod());
 
   private final @Nullable GrpcIngest ingest;

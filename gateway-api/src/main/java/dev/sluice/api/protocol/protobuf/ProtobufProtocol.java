@@ -4,6 +4,7 @@ import dev.sluice.api.grpc.GrpcIngest;
 import dev.sluice.api.http.IngestRoute;
 import dev.sluice.api.http.NativeResponseWriter;
 import dev.sluice.api.protocol.ProtocolRegistration;
+import dev.sluice.api.security.AccessRule;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.query.port.LogReader;
 import dev.sluice.query.search.SemanticSearch;
@@ -52,5 +53,12 @@ public final class ProtobufProtocol implements ProtocolRegistration {
     return Map.of(
         NativeLogsService.INGEST.getFullMethodName(), GRPC,
         NativeLogsService.INGEST_STREAM.getFullMethodName(), GRPC);
+  }
+
+  @Override
+  public Map<String, AccessRule> grpcAccessRules() {
+    return Map.of(
+        NativeLogsService.QUERY.getFullMethodName(), AccessRule.READ,
+        NativeLogsService.SEARCH.getFullMethodName(), AccessRule.READ);
   }
 }
