@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.api.http.ApiRoutes;
+import dev.sluice.api.security.AccessControl;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.query.filter.LogFilter;
 import dev.sluice.query.port.LogReader;
@@ -34,7 +35,7 @@ class FairQueriesTest {
               new ReactorHttpHandlerAdapter(
                   RouterFunctions.toHttpHandler(
                       ApiRoutes.of(
-                          "default",
+                          AccessControl.off("default"),
                           null,
                           List.of(),
                           List.of(),

@@ -15,6 +15,7 @@ import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.DeadLetterStore;
 import dev.sluice.core.port.DeliveryStatusReader;
 import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.Redactor;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -76,14 +77,15 @@ class IngestConfiguration {
 
   @Bean
   @Conditional(IngestRole.class)
-  RecordPolicy recordPolicy(FilterProperties filter, ConsoleMirror mirror, Scheduler scheduler) {
+  RecordPolicy recordPolicy(
+      FilterProperties filter, Redactor redactor, ConsoleMirror mirror, Scheduler scheduler) {
     var file = filter.allowlistFile();
     if (file == null) {
-      return new RecordPolicy(() -> BodyAllowlist.ALLOW_ALL, mirror);
+      return new RecordPolicy(() -> BodyAllowlist.ALLOW_ALL, redactor, mirror);
     }
     var allowlist = AllowlistFile.read(file);
     allowlist.watch(scheduler, Thread::startVirtualThread);
-    return new RecordPolicy(allowlist, mirror);
+    return new RecordPolicy(allowlist, redactor, mirror);
   }
 
   @Bean

@@ -6,6 +6,7 @@ import dev.sluice.api.security.AccessDecision.Denied;
 import dev.sluice.api.security.AccessRule;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
+import org.springframework.http.server.PathContainer;
 import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.server.WebFilter;
 import org.springframework.web.server.WebFilterChain;
@@ -43,11 +44,16 @@ public final class ManagementAccessFilter implements WebFilter {
     }
     var decision =
         access.check(
-            health.matches(path) ? AccessRule.PUBLIC : AccessRule.ADMIN,
+            isHealth(path) ? AccessRule.PUBLIC : AccessRule.ADMIN,
             request.getHeaders().getOrEmpty(HttpHeaders.AUTHORIZATION),
             request.getRemoteAddress(),
             Transport.MANAGEMENT);
     return decision instanceof Denied denied ? deny(exchange, denied) : chain.filter(exchange);
+  }
+
+  /** A path with dots could mean another endpoint to a server that resolves them. */
+  private boolean isHealth(PathContainer path) {
+    return health.matches(path) && !path.value().contains("..");
   }
 
   private static Mono<Void> deny(ServerWebExchange exchange, Denied denied) {

@@ -13,6 +13,7 @@ import dev.sluice.core.port.IdempotencyStore.Claim;
 import dev.sluice.core.port.IdempotencyStore.ClaimResult;
 import dev.sluice.core.port.IdempotencyStore.IdempotencyKey;
 import dev.sluice.core.port.IngestMetrics;
+import dev.sluice.core.port.Redactor;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.AppendMode;
@@ -69,15 +70,17 @@ public final class IngestService {
   }
 
   /**
-   * The filter and the mirror of log records.
+   * The filter, the redaction and the mirror of log records.
    *
    * @param allowlist the source of the allowlist, called once per request
+   * @param redactor the redaction of the accepted records
    * @param mirror the console mirror of the accepted records
    */
-  public record RecordPolicy(Supplier<BodyAllowlist> allowlist, ConsoleMirror mirror) {
+  public record RecordPolicy(
+      Supplier<BodyAllowlist> allowlist, Redactor redactor, ConsoleMirror mirror) {
     /** A policy that accepts every valid log and mirrors none. */
     public static final RecordPolicy ACCEPT_ALL =
-        new RecordPolicy(() -> BodyAllowlist.ALLOW_ALL, ConsoleMirror.OFF);
+        new RecordPolicy(() -> BodyAllowlist.ALLOW_ALL, Redactor.NONE, ConsoleMirror.OFF);
   }
 
   private final Limits limits;
@@ -132,8 +135,8 @@ public final class IngestService {
    *     or long after the result; not called when this method throws
    * @return completes with the result for the client; never fails
    * @throws UnexpectedDecodeException when the walker fails unexpectedly
-   * @throws MemoryBudgetExceededException when some records are excluded, and the budget does not
-   *     admit a copy of the others
+   * @throws MemoryBudgetExceededException when some records are excluded or redacted, and the
+   *     budget does not admit a copy of the others
    */
   CompletableFuture<IngestResult> accept(
       RequestContext context,
@@ -183,6 +186,22 @@ public final class IngestService {
     if (acceptedCount > 0 && acceptedCount < records) {
       memory.add(payload.length()); // for the copy without the excluded records
     }
+    // the bytes of the client as they are, unless a record is excluded or redacted
+    byte[] otlp = payload.bytes();
+    int length = payload.length();
+    int expandedBytes = (int) (expanded - collector.filteredBytes());
+    if (acceptedCount > 0 && !excluded.isEmpty()) {
+      otlp = RecordExtractor.extract(otlp, length, ordinal -> !excluded.get(ordinal));
+      length = otlp.length;
+    }
+    byte[] redacted =
+        acceptedCount > 0 ? recordPolicy.redactor().redact(request.tenant(), otlp, length) : null;
+    if (redacted != null) {
+      memory.add(redacted.length);
+      otlp = redacted;
+      length = redacted.length;
+      expandedBytes = OtlpWalker.expandedBytes(redacted);
+    }
     metrics.recordReceived(protocol, total, payload.length());
     if (payload.unknownFields() > 0) {
       metrics.recordUnknownFields(protocol, payload.unknownFields());
@@ -210,21 +229,15 @@ public final class IngestService {
     if (acceptedCount == 0) {
       return completed(result, onReleased);
     }
-    // the bytes of the client as they are, unless a record is excluded
-    var otlp =
-        excluded.isEmpty()
-            ? payload.bytes()
-            : RecordExtractor.extract(
-                payload.bytes(), payload.length(), ordinal -> !excluded.get(ordinal));
     var pending =
         new PendingRequest(
             request.tenant(),
             request.ackLevel() == AckLevel.ACCEPTED,
             nanos(now),
             otlp,
-            excluded.isEmpty() ? payload.length() : otlp.length,
+            length,
             acceptedCount,
-            (int) (expanded - collector.filteredBytes()),
+            expandedBytes,
             new CompletableFuture<>());
     return key == null
         ? append(request, result, pending, onReleased)

@@ -74,6 +74,34 @@ public final class OtlpWalker {
   }
 
   /**
+   * Returns the total size of the records, each with its resource and scope.
+   *
+   * @param otlp an {@code ExportLogsServiceRequest} with accepted records alone
+   * @throws IllegalArgumentException if the bytes are not OTLP, or a record is not valid
+   */
+  public static int expandedBytes(byte[] otlp) {
+    var walker = new OtlpWalker(Limits.TRUSTED);
+    try {
+      walker.walk(
+          otlp,
+          0,
+          otlp.length,
+          new OtlpRecordVisitor() {
+            @Override
+            public void visitRecord(OtlpRecord log) {}
+
+            @Override
+            public void visitRejected(int ordinal, String field, String reason) {
+              throw new IllegalArgumentException("an accepted record is now rejected: " + reason);
+            }
+          });
+    } catch (MalformedOtlpException e) {
+      throw new IllegalArgumentException("invalid OTLP: " + e.getMessage(), e);
+    }
+    return Math.toIntExact(walker.expandedBytes());
+  }
+
+  /**
    * Walks {@code bytes[offset, offset + length)}. If this method throws, the caller must discard
    * everything that the visitor has received.
    */

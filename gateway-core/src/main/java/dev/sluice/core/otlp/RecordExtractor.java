@@ -1,6 +1,5 @@
 package dev.sluice.core.otlp;
 
-import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.ReplayId;
 import java.util.Objects;
@@ -79,30 +78,8 @@ public final class RecordExtractor {
         batch.receivedNanos(),
         id,
         1,
-        expandedBytes(otlp),
+        OtlpWalker.expandedBytes(otlp),
         otlp);
-  }
-
-  private static int expandedBytes(byte[] otlp) {
-    var walker = new OtlpWalker(Limits.TRUSTED);
-    try {
-      walker.walk(
-          otlp,
-          0,
-          otlp.length,
-          new OtlpRecordVisitor() {
-            @Override
-            public void visitRecord(OtlpRecord log) {}
-
-            @Override
-            public void visitRejected(int ordinal, String field, String reason) {
-              throw new IllegalArgumentException("an accepted record is now rejected: " + reason);
-            }
-          });
-    } catch (MalformedOtlpException e) {
-      throw new IllegalArgumentException("invalid OTLP: " + e.getMessage(), e);
-    }
-    return Math.toIntExact(walker.expandedBytes());
   }
 
   /** Copies a message with the selected records; returns whether it copied a record. */

@@ -6,6 +6,7 @@ import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Rejection;
 import dev.sluice.core.ingest.IngestService.BatchLimits;
 import dev.sluice.core.ingest.IngestService.RecordPolicy;
+import dev.sluice.core.port.Redactor;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceResponse;
 import io.opentelemetry.proto.common.v1.AnyValue;
@@ -29,7 +30,7 @@ class AllowlistFilteringTest {
       IngestFixtures.ingestService(
           spool,
           Limits.DEFAULT,
-          new RecordPolicy(() -> list, ConsoleMirror.OFF),
+          new RecordPolicy(() -> list, Redactor.NONE, ConsoleMirror.OFF),
           new BatchLimits(100_000, 1 << 20, Duration.ofMillis(5)),
           time,
           time,

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestService.BatchLimits;
 import dev.sluice.core.ingest.IngestService.RecordPolicy;
+import dev.sluice.core.port.Redactor;
 import dev.sluice.core.port.Spool.AppendResult;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
@@ -39,7 +40,7 @@ class ConsoleMirrorTest {
     return IngestFixtures.ingestService(
         spool,
         Limits.DEFAULT,
-        new RecordPolicy(() -> list, mirror),
+        new RecordPolicy(() -> list, Redactor.NONE, mirror),
         BATCH_LIMITS,
         time,
         time,
