@@ -115,8 +115,7 @@ public final class RequestContextInterceptor implements ServerInterceptor {
     }
     var context = RequestContext.of(granted.tenant(), granted.principal(), QUERY_PROTOCOL);
     var address = remoteAddress(call);
-    var client =
-        QueryClient.name(granted.tenant(), address == null ? null : address.getAddress());
+    var client = QueryClient.name(granted.tenant(), address == null ? null : address.getAddress());
     return Contexts.interceptCall(
         Context.current().withValues(CONTEXT, context, QUERY_CLIENT, client), call, headers, next);
   }
