@@ -1,6 +1,6 @@
 package dev.sluice.redaction;
 
-/** What becomes of a sensitive value. */
+/** The treatment of a sensitive value. */
 public enum RedactionAction {
   /** It is left out. */
   DROP,

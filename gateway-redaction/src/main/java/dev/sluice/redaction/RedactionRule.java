@@ -7,7 +7,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One rule: what is sensitive, and what becomes of it.
+ * One rule: what is sensitive, and how it is treated.
  *
  * @param name the name in the replaced text and in metrics
  * @param detector the built-in detector; null for a pattern of the user

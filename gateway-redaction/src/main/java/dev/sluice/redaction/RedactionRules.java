@@ -97,7 +97,7 @@ final class RedactionRules implements Finder {
       if (start >= 0 && end > start) {
         matches.add(new Match(rule, start, end));
       }
-      // after what is no value, another may begin within the match
+      // within a match that is no value, another value can begin
       at = end > start ? Math.max(end, matcher.start() + 1) : matcher.start() + 1;
     }
   }
