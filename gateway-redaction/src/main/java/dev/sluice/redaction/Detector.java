@@ -93,7 +93,7 @@ public enum Detector {
   }
 
   /** Returns the name in rules and metrics, such as {@code cloud-key}. */
-  String ruleName() {
+  public String ruleName() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 

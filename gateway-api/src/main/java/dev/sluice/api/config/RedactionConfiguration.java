@@ -3,6 +3,7 @@ package dev.sluice.api.config;
 import dev.sluice.api.config.RoleCondition.IngestRole;
 import dev.sluice.core.port.Redactor;
 import dev.sluice.core.port.Scheduler;
+import dev.sluice.redaction.Detector;
 import dev.sluice.redaction.LogRedactor;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -17,19 +18,22 @@ class RedactionConfiguration {
 
   @Bean
   Redactor redactor(RedactionProperties redaction, Scheduler scheduler, MeterRegistry registry) {
+    for (var detector : Detector.values()) { // a counter that begins at zero shows its first hit
+      var _ = hits(registry, detector.ruleName());
+    }
     var path = redaction.rulesFile();
     if (path == null) {
       return Redactor.NONE;
     }
     var file = RedactionRulesFile.read(path);
     file.watch(scheduler, Thread::startVirtualThread);
-    return new LogRedactor(
-        file,
-        rule ->
-            Counter.builder("sluice.redacted.values")
-                .description("Sensitive values that the rules of redaction have replaced")
-                .tag("rule", rule)
-                .register(registry)
-                .increment());
+    return new LogRedactor(file, rule -> hits(registry, rule).increment());
+  }
+
+  private static Counter hits(MeterRegistry registry, String rule) {
+    return Counter.builder("sluice.redacted.values")
+        .description("Sensitive values that the rules of redaction have replaced")
+        .tag("rule", rule)
+        .register(registry);
   }
 }
