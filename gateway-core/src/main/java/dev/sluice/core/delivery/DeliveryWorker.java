@@ -276,7 +276,8 @@ public final class DeliveryWorker implements AutoCloseable {
 
   /**
    * Waits for the minimum interval between inserts, in short sleeps so that a shutdown need not
-   * wait. A clock that is set back does not prolong the wait.
+   * wait. An interval that shrinks meanwhile, because the store has merged, shortens the wait. A
+   * clock that is set back does not prolong it.
    *
    * @return false when another worker has taken over the delivery
    */
@@ -292,6 +293,11 @@ public final class DeliveryWorker implements AutoCloseable {
       remaining = remaining.minus(nap);
       if (!consumer.renewLease(delivery)) {
         return false;
+      }
+      var current = store.minInsertInterval().multipliedBy(workers);
+      if (current.compareTo(interval) < 0) {
+        remaining = remaining.minus(interval.minus(current));
+        interval = current;
       }
     }
     lastInsertStart = clock.instant();

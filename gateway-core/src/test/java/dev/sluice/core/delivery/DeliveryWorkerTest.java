@@ -76,7 +76,10 @@ class DeliveryWorkerTest {
           new RecordingMetrics(),
           new DeliveryWorker.WorkerSettings(backoff, this::sleep, () -> now, 3, 1));
 
+  private volatile Runnable onSleep = () -> {};
+
   private void sleep(Duration pause) {
+    onSleep.run();
     recordEvent("sleep " + pause.toMillis());
     now = now.plus(pause);
   }
@@ -397,6 +400,19 @@ class DeliveryWorkerTest {
     assertThat(nextEvents(5))
         .containsExactly("sleep 250", "sleep 250", "sleep 100", "store 2-0", "ack 2-0");
     assertThat(deliveries.lastLinger()).isEqualTo(Duration.ofMillis(600));
+  }
+
+  /** An interval of the past would hold a delivery for up to a minute after the merges. */
+  @Test
+  void deliver_minInsertIntervalShrinks_shortensTheWait() throws Exception {
+    store.setMinInsertInterval(Duration.ofMillis(600));
+    deliveries.offer("1-0", 1);
+    assertThat(nextEvents(3))
+        .containsExactly("store 1-0", "ack 1-0", "stored 1 logs 1 batches PT9S");
+    onSleep = () -> store.setMinInsertInterval(Duration.ofMillis(300));
+    deliveries.offer("2-0", 1);
+
+    assertThat(nextEvents(3)).containsExactly("sleep 250", "sleep 50", "store 2-0");
   }
 
   @Test
