@@ -2,6 +2,9 @@ package dev.sluice.redaction;
 
 /** Check digits of numbers that may contain spaces and hyphens. */
 final class CheckDigits {
+  /** The fewest characters of an account number in ISO 13616. */
+  static final int MIN_IBAN = 15;
+
   private CheckDigits() {}
 
   /** Whether there are 13 to 19 digits that pass the Luhn formula (ISO/IEC 7812-1, annex B). */
@@ -41,6 +44,6 @@ final class CheckDigits {
         index++;
       }
     }
-    return remainder == 1 && length >= 15 && length <= 34;
+    return remainder == 1 && length >= MIN_IBAN && length <= 34;
   }
 }

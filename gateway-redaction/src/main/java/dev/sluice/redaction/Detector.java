@@ -46,12 +46,22 @@ public enum Detector {
       CandidateScanner.PRIVATE_KEY,
       "(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\\z)"),
   /** JSON web tokens (RFC 7519), signed or encrypted. */
-  JWT(CandidateScanner.JWT, "eyJ[A-Za-z0-9_-]{5,}\\.[A-Za-z0-9_-]{5,}(?:\\.[A-Za-z0-9_-]*){1,3}"),
+  JWT(
+      CandidateScanner.JWT,
+      "eyJ[A-Za-z0-9_-]{5,}\\."
+          + "(?:[A-Za-z0-9_-]{5,}(?:\\.[A-Za-z0-9_-]*){1,3}|(?:\\.[A-Za-z0-9_-]+){3})"),
   /** Account numbers with the check digits of ISO 13616. */
   IBAN(CandidateScanner.IBAN, "[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?") {
+    /** Upper-case words or numbers may follow the account number: tries without them, too. */
     @Override
     int acceptedEnd(byte[] text, int from, int to) {
-      return CheckDigits.isIban(text, from, to) ? to : NOT_ACCEPTED;
+      for (int end = to; end - from >= CheckDigits.MIN_IBAN; end--) {
+        if ((end == text.length || !isAlphanumeric(text[end]))
+            && CheckDigits.isIban(text, from, end)) {
+          return end;
+        }
+      }
+      return NOT_ACCEPTED;
     }
   },
   /** IPv4 addresses. */
@@ -109,6 +119,10 @@ public enum Detector {
 
   private static boolean touchesDigit(byte[] text, int from, int to) {
     return from > 0 && isDigit(text[from - 1]) || to < text.length && isDigit(text[to]);
+  }
+
+  private static boolean isAlphanumeric(byte b) {
+    return isDigit(b) || b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z';
   }
 
   static boolean isDigit(byte b) {

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.LoaderOptions;
 import org.yaml.snakeyaml.Yaml;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
+import org.yaml.snakeyaml.error.MarkedYAMLException;
 import org.yaml.snakeyaml.error.YAMLException;
 
 /**
@@ -51,7 +52,11 @@ public record RedactionFile(List<RedactionRule> rules, byte @Nullable [] hashKey
     try {
       document = new Yaml(new SafeConstructor(new LoaderOptions())).load(yaml);
     } catch (YAMLException e) {
-      throw new InvalidRulesException("not YAML: " + e.getMessage(), e);
+      // the message of the original exception quotes the line, which may have the hash-key
+      var mark = e instanceof MarkedYAMLException marked ? marked.getProblemMark() : null;
+      throw invalid(
+          "the file",
+          mark == null ? "is not YAML" : "is not YAML, see line " + (mark.getLine() + 1));
     }
     var file = fields(document, "the file", FILE_FIELDS);
     var key = text(file, "hash-key", "the file");
@@ -105,7 +110,7 @@ public record RedactionFile(List<RedactionRule> rules, byte @Nullable [] hashKey
     }
     var keywords =
         texts(fields, "keywords", place).stream().map(word -> word.getBytes(UTF_8)).toList();
-    return new RedactionRule(name, null, compile(pattern, place), keywords, action, tenants);
+    return RedactionRule.of(name, compile(pattern, place), keywords, action, tenants);
   }
 
   private static Pattern compile(String pattern, String place) throws InvalidRulesException {

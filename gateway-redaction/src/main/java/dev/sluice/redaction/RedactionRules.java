@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class RedactionRules implements Finder {
   private static final String HMAC = "HmacSHA256";
+  private static final byte[] NOTHING = {};
 
   /** 64 bits: two of 100 million values have the same hash with a probability of 0.03 %. */
   private static final int HASH_BYTES = 8;
@@ -86,20 +87,48 @@ final class RedactionRules implements Finder {
 
   private static void addMatches(RedactionRule rule, byte[] text, List<Match> matches) {
     var detector = rule.detector();
-    var matcher = rule.pattern().matcher(text);
+    var matcher = rule.pattern().matcher(detector == null ? text : asciiOf(text));
     int group = Math.min(1, matcher.groupCount());
     for (int at = 0; at <= text.length && matcher.find(at); ) {
       int start = matcher.start(group);
       int end = matcher.end(group);
-      if (detector != null && start >= 0) {
+      if (detector != null) {
         end = detector.acceptedEnd(text, start, end);
       }
-      if (start >= 0 && end > start) {
+      if (end > start) {
         matches.add(new Match(rule, start, end));
+        at = detector == null ? matcher.end() : end;
+      } else {
+        int next = matcher.start() + 1;
+        at = detector == null ? next : afterDigits(text, next);
       }
-      // within a match that is no value, another value can begin
-      at = end > start ? Math.max(end, matcher.start() + 1) : matcher.start() + 1;
     }
+  }
+
+  /**
+   * Returns the text without bytes beyond ASCII, at the same positions: the patterns of the
+   * detectors need none, and in bytes that are no UTF-8 they would hide the next characters.
+   */
+  private static byte[] asciiOf(byte[] text) {
+    byte[] ascii = text;
+    for (int i = 0; i < text.length; i++) {
+      if (text[i] < 0) {
+        if (ascii == text) {
+          ascii = text.clone();
+        }
+        ascii[i] = 1;
+      }
+    }
+    return ascii;
+  }
+
+  /** Returns the first position from {@code at} that does not continue a run of digits. */
+  private static int afterDigits(byte[] text, int at) {
+    int next = at; // no value of a detector begins within a number
+    while (next < text.length && Detector.isDigit(text[next - 1]) && Detector.isDigit(text[next])) {
+      next++;
+    }
+    return next;
   }
 
   private List<Replacement> replacements(byte[] text, int offset, List<Match> matches) {
@@ -118,11 +147,12 @@ final class RedactionRules implements Finder {
   }
 
   private byte[] replacement(Match match, byte[] text) {
-    var name = match.rule().name();
     return switch (match.rule().action()) {
-      case DROP -> new byte[0];
-      case MASK -> ("[" + name + "]").getBytes(UTF_8);
-      case HASH -> ("[" + name + ":" + hash(text, match.from(), match.to()) + "]").getBytes(UTF_8);
+      case DROP -> NOTHING;
+      case MASK -> match.rule().mask();
+      case HASH ->
+          ("[" + match.rule().name() + ":" + hash(text, match.from(), match.to()) + "]")
+              .getBytes(UTF_8);
     };
   }
 

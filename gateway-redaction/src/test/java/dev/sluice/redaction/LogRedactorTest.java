@@ -3,6 +3,7 @@ package dev.sluice.redaction;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.common.v1.ArrayValue;
@@ -13,9 +14,12 @@ import io.opentelemetry.proto.logs.v1.LogRecord;
 import io.opentelemetry.proto.logs.v1.ResourceLogs;
 import io.opentelemetry.proto.logs.v1.ScopeLogs;
 import io.opentelemetry.proto.resource.v1.Resource;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -57,6 +61,11 @@ class LogRedactorTest {
         "token eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.c2ln end|token [jwt] end",
         "to GB82 WEST 1234 5698 7654 32 please|to [iban] please",
         "IBAN DE89370400440532013000|IBAN [iban]",
+        "AT611904300234573201 EUR 100|[iban] EUR 100",
+        "BE68 5390 0754 7034 PAID|[iban] PAID",
+        "ES9121000418450200051332 100.00|[iban] 100.00",
+        "jwe eyJhbGciOiJkaXIifQ..iv.text.tag end|jwe [jwt] end",
+        "22222222222222222222 4111111111111111|22222222222222222222 [card]",
         "from 192.168.10.254:8080|from [ip]:8080"
       })
   void redact_sensitiveValue_isReplaced(String body, String expected) {
@@ -154,6 +163,18 @@ class LogRedactorTest {
   }
 
   @Test
+  void redact_bytesThatAreNoUtf8_hideNoValue() throws Exception {
+    byte[] latin1 = "\u00a34111111111111111".getBytes(StandardCharsets.ISO_8859_1);
+    var body = AnyValue.newBuilder().setBytesValue(ByteString.copyFrom(latin1)).build();
+    byte[] request = request(body);
+
+    byte[] redacted = redactor(ALL).redact("acme", request, request.length);
+
+    assertThat(bodyOf(redacted).getBytesValue().toString(StandardCharsets.ISO_8859_1))
+        .isEqualTo("\u00a3[card]");
+  }
+
+  @Test
   void redact_actions_dropMaskAndHash() {
     var rules =
         """
@@ -213,15 +234,18 @@ class LogRedactorTest {
     byte[] redacted = redactor(rules).redact("acme", request, request.length);
     assertThat(redacted).isNotNull();
     try {
-      return ExportLogsServiceRequest.parseFrom(redacted)
-          .getResourceLogs(0)
-          .getScopeLogs(0)
-          .getLogRecords(0)
-          .getBody()
-          .getStringValue();
-    } catch (com.google.protobuf.InvalidProtocolBufferException e) {
+      return bodyOf(redacted).getStringValue();
+    } catch (InvalidProtocolBufferException e) {
       throw new AssertionError(e);
     }
+  }
+
+  private static AnyValue bodyOf(byte @Nullable [] request) throws InvalidProtocolBufferException {
+    return ExportLogsServiceRequest.parseFrom(Objects.requireNonNull(request))
+        .getResourceLogs(0)
+        .getScopeLogs(0)
+        .getLogRecords(0)
+        .getBody();
   }
 
   private LogRedactor redactor(String rules) {
@@ -234,12 +258,15 @@ class LogRedactorTest {
   }
 
   private static byte[] request(String body) {
+    return request(text(body));
+  }
+
+  private static byte[] request(AnyValue body) {
     return ExportLogsServiceRequest.newBuilder()
         .addResourceLogs(
             ResourceLogs.newBuilder()
                 .addScopeLogs(
-                    ScopeLogs.newBuilder()
-                        .addLogRecords(LogRecord.newBuilder().setBody(text(body)))))
+                    ScopeLogs.newBuilder().addLogRecords(LogRecord.newBuilder().setBody(body))))
         .build()
         .toByteArray();
   }

@@ -35,7 +35,7 @@ class RedactionFileTest {
       delimiter = '|',
       quoteCharacter = '`',
       value = {
-        "[|not YAML",
+        "hash-key: abc: def|the file is not YAML, see line 1",
         "x: 1|the file has the unknown field 'x'",
         "rules: 1|the file has rules that are no list",
         "rules: [{detector: cards, action: mask}]|rule 1 has the detector 'cards', must be one of card,",
