@@ -167,7 +167,10 @@ final class FileWatcher<T> implements Supplier<T> {
       }
       lastError = reason;
     } catch (RuntimeException e) { // the executor would drop it
-      LOG.warn("{} not reloaded: {}; the previous list stays in use", handler.title(), path, e);
+      if (!e.toString().equals(lastError)) {
+        LOG.warn("{} not reloaded: {}; the previous list stays in use", handler.title(), path, e);
+      }
+      lastError = e.toString();
     }
   }
 
