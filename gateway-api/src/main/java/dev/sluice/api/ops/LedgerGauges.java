@@ -115,19 +115,23 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
             .start(
                 () -> {
                   long began = System.nanoTime();
+                  boolean complete = false;
                   try {
                     openDeadLetters = countOpenDeadLetters();
                     var before = total;
-                    total = ledger.count().total();
+                    var report = ledger.count();
+                    total = report.total();
+                    complete = report.unavailable().isEmpty();
                     logImbalance(before, total);
                   } catch (RuntimeException e) {
                     total = null;
                     LOG.warn("ledger not counted, its gauges are NaN until the next count", e);
                   } finally {
                     if (!closed) {
-                      scheduler.schedule(
-                          nextDelay(Duration.ofNanos(System.nanoTime() - began), interval),
-                          this::count);
+                      // an outage takes time too, and must not delay the count after its end
+                      var duration =
+                          complete ? Duration.ofNanos(System.nanoTime() - began) : Duration.ZERO;
+                      scheduler.schedule(nextDelay(duration, interval), this::count);
                     }
                   }
                 });
