@@ -1,10 +1,7 @@
 package dev.sluice.clickhouse;
 
 import dev.sluice.core.otlp.ByteOutput;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
-import java.security.SecureRandom;
+import dev.sluice.core.otlp.KeyedHash;
 import java.util.Arrays;
 
 /**
@@ -12,15 +9,9 @@ import java.util.Arrays;
  * as the LowCardinality format requires.
  *
  * <p>An open-addressing hash table over the encoded strings, so that a lookup dereferences no
- * object. The hash has a random key per process: clients choose attribute keys and must not be able
- * to create collisions.
+ * object.
  */
 final class StringDictionary {
-  private static final VarHandle LONG =
-      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-  private static final long HASH_KEY = new SecureRandom().nextLong() | 1;
-  private static final long HASH_MULTIPLIER = 0x9E3779B97F4A7C15L;
-
   /**
    * The strings in the format of ClickHouse, one after the other: the length as varint, then the
    * bytes.
@@ -66,7 +57,7 @@ final class StringDictionary {
     if (length == 0) {
       return 0;
     }
-    long hash = hash(bytes, offset, length);
+    long hash = KeyedHash.of(bytes, offset, length);
     int mask = slots.length - 1;
     int slot = (int) hash & mask;
     for (int entry; (entry = slots[slot]) != 0; slot = (slot + 1) & mask) {
@@ -116,24 +107,5 @@ final class StringDictionary {
       wider[slot] = number + 1;
     }
     slots = wider;
-  }
-
-  private static long hash(byte[] bytes, int offset, int length) {
-    long hash = HASH_KEY ^ length;
-    int p = offset;
-    int end = offset + length;
-    for (; p <= end - 8; p += 8) {
-      hash = fold(hash ^ (long) LONG.get(bytes, p));
-    }
-    long rest = 0;
-    for (; p < end; p++) {
-      rest = rest << 8 | (bytes[p] & 0xFF);
-    }
-    return fold(hash ^ rest);
-  }
-
-  private static long fold(long value) {
-    long mixed = value ^ HASH_KEY;
-    return Math.unsignedMultiplyHigh(mixed, HASH_MULTIPLIER) ^ mixed * HASH_MULTIPLIER;
   }
 }

@@ -1,9 +1,5 @@
 package dev.sluice.core.otlp;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
-import java.security.SecureRandom;
 import java.util.Arrays;
 
 /**
@@ -16,14 +12,6 @@ import java.util.Arrays;
 public class Attributes {
   /** Number of keys up to which a lookup compares the keys one by one, which is faster for few. */
   private static final int INDEXED_SIZE = 16;
-
-  private static final VarHandle LONG =
-      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-
-  /** The random key of the hash: clients choose the keys and must not create collisions. */
-  private static final long HASH_KEY = new SecureRandom().nextLong() | 1;
-
-  private static final long HASH_MULTIPLIER = 0x9E3779B97F4A7C15L;
 
   private int[] keyOffsets = new int[16];
   private int[] keyLengths = new int[16];
@@ -84,7 +72,7 @@ public class Attributes {
     if (size * 2 > indexMask) {
       buildIndex(bytes);
     }
-    int slot = (int) hash(bytes, offset, length) & indexMask;
+    int slot = (int) KeyedHash.of(bytes, offset, length) & indexMask;
     for (int entry; (entry = slots[slot]) != 0; slot = (slot + 1) & indexMask) {
       if (isKey(entry - 1, bytes, offset, length)) {
         return values[entry - 1];
@@ -103,7 +91,7 @@ public class Attributes {
     }
     indexMask = slotCount - 1;
     for (int i = 0; i < size; i++) {
-      int slot = (int) hash(bytes, keyOffsets[i], keyLengths[i]) & indexMask;
+      int slot = (int) KeyedHash.of(bytes, keyOffsets[i], keyLengths[i]) & indexMask;
       while (slots[slot] != 0) {
         slot = (slot + 1) & indexMask;
       }
@@ -128,25 +116,6 @@ public class Attributes {
     return keyLengths[i] == length
         && Arrays.equals(
             bytes, keyOffsets[i], keyOffsets[i] + length, bytes, offset, offset + length);
-  }
-
-  private static long hash(byte[] bytes, int offset, int length) {
-    long hash = HASH_KEY ^ length;
-    int p = offset;
-    int end = offset + length;
-    for (; p <= end - 8; p += 8) {
-      hash = fold(hash ^ (long) LONG.get(bytes, p));
-    }
-    long rest = 0;
-    for (; p < end; p++) {
-      rest = rest << 8 | (bytes[p] & 0xFF);
-    }
-    return fold(hash ^ rest);
-  }
-
-  private static long fold(long value) {
-    long mixed = value ^ HASH_KEY;
-    return Math.unsignedMultiplyHigh(mixed, HASH_MULTIPLIER) ^ mixed * HASH_MULTIPLIER;
   }
 
   /** Returns the number of attributes as they were sent, each repetition of a key counted. */
