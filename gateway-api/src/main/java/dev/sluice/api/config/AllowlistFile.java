@@ -1,5 +1,6 @@
 package dev.sluice.api.config;
 
+import dev.sluice.api.config.FileWatcher.FileFormat;
 import dev.sluice.core.ingest.BodyAllowlist;
 import java.nio.file.Path;
 import java.util.List;
@@ -14,6 +15,8 @@ final class AllowlistFile implements FileWatcher.Handler<BodyAllowlist> {
   static final int MAX_LINES = 100_000;
   static final int MAX_BYTES = 16 << 20;
 
+  private static final FileFormat FORMAT =
+      new FileFormat("sluice.filter.allowlist-file", "allowlist", MAX_LINES, MAX_BYTES);
   private static final Logger LOG = LoggerFactory.getLogger(AllowlistFile.class);
 
   private AllowlistFile() {}
@@ -28,23 +31,8 @@ final class AllowlistFile implements FileWatcher.Handler<BodyAllowlist> {
   }
 
   @Override
-  public String setting() {
-    return "sluice.filter.allowlist-file";
-  }
-
-  @Override
-  public String title() {
-    return "allowlist";
-  }
-
-  @Override
-  public int maxLines() {
-    return MAX_LINES;
-  }
-
-  @Override
-  public int maxBytes() {
-    return MAX_BYTES;
+  public FileFormat format() {
+    return FORMAT;
   }
 
   @Override

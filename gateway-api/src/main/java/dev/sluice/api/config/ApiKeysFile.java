@@ -1,5 +1,6 @@
 package dev.sluice.api.config;
 
+import dev.sluice.api.config.FileWatcher.FileFormat;
 import dev.sluice.core.security.AccessScope;
 import dev.sluice.core.security.ApiKey;
 import dev.sluice.core.security.ApiKeyAuthenticator;
@@ -34,6 +35,8 @@ final class ApiKeysFile implements FileWatcher.Handler<List<ApiKey>> {
   static final int MAX_LINES = 100_000;
   static final int MAX_BYTES = 4 << 20;
 
+  private static final FileFormat FORMAT =
+      new FileFormat("sluice.security.keys-file", "API keys", MAX_LINES, MAX_BYTES);
   private static final Logger LOG = LoggerFactory.getLogger(ApiKeysFile.class);
   private static final Set<String> FIELDS = Set.of("hash", "tenant", "scopes", "expires", "name");
 
@@ -54,23 +57,8 @@ final class ApiKeysFile implements FileWatcher.Handler<List<ApiKey>> {
   }
 
   @Override
-  public String setting() {
-    return "sluice.security.keys-file";
-  }
-
-  @Override
-  public String title() {
-    return "API keys";
-  }
-
-  @Override
-  public int maxLines() {
-    return MAX_LINES;
-  }
-
-  @Override
-  public int maxBytes() {
-    return MAX_BYTES;
+  public FileFormat format() {
+    return FORMAT;
   }
 
   @Override

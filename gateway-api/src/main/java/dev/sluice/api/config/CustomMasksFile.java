@@ -1,5 +1,6 @@
 package dev.sluice.api.config;
 
+import dev.sluice.api.config.FileWatcher.FileFormat;
 import dev.sluice.templates.CustomMask;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -24,6 +25,8 @@ final class CustomMasksFile implements FileWatcher.Handler<List<CustomMask>> {
   static final int MAX_BYTES = 1 << 20;
   static final int MAX_LINE_LENGTH = 1_000; // compiling nested groups takes stack
 
+  private static final FileFormat FORMAT =
+      new FileFormat("sluice.templates.custom-masks-file", "custom masks", MAX_LINES, MAX_BYTES);
   private static final Logger LOG = LoggerFactory.getLogger(CustomMasksFile.class);
   private static final Pattern LINE = Pattern.compile("(?<service>.*?\\S)\\s+/(?<mask>.+)/\\s*");
   private static final String ALL_SERVICES = "*";
@@ -45,23 +48,8 @@ final class CustomMasksFile implements FileWatcher.Handler<List<CustomMask>> {
   }
 
   @Override
-  public String setting() {
-    return "sluice.templates.custom-masks-file";
-  }
-
-  @Override
-  public String title() {
-    return "custom masks";
-  }
-
-  @Override
-  public int maxLines() {
-    return MAX_LINES;
-  }
-
-  @Override
-  public int maxBytes() {
-    return MAX_BYTES;
+  public FileFormat format() {
+    return FORMAT;
   }
 
   @Override

@@ -36,17 +36,17 @@ final class FileWatcher<T> implements Supplier<T> {
    */
   private static final int SMALL_FILE_BYTES = 64 << 10;
 
+  /**
+   * The names and the limits of such a file.
+   *
+   * @param setting the setting that names the file
+   * @param title the name of the list for log lines
+   */
+  record FileFormat(String setting, String title, int maxLines, int maxBytes) {}
+
   /** The format of such a file and the use of its list. */
   interface Handler<T> {
-    /** Returns the setting that names the file. */
-    String setting();
-
-    /** Returns the name of the list for log lines. */
-    String title();
-
-    int maxLines();
-
-    int maxBytes();
+    FileFormat format();
 
     /**
      * Parses the lines of the file.
@@ -112,7 +112,7 @@ final class FileWatcher<T> implements Supplier<T> {
       return new FileWatcher<>(path, handler);
     } catch (IOException e) {
       throw new IllegalArgumentException(
-          "%s is %s: %s".formatted(handler.setting(), path, reason(e)), e);
+          "%s is %s: %s".formatted(handler.format().setting(), path, reason(e)), e);
     }
   }
 
@@ -161,14 +161,18 @@ final class FileWatcher<T> implements Supplier<T> {
       if (!reason.equals(lastError)) {
         LOG.warn(
             "{} not reloaded: {}: {}; the previous list stays in use",
-            handler.title(),
+            handler.format().title(),
             path,
             reason);
       }
       lastError = reason;
     } catch (RuntimeException e) { // the executor would drop it
       if (!e.toString().equals(lastError)) {
-        LOG.warn("{} not reloaded: {}; the previous list stays in use", handler.title(), path, e);
+        LOG.warn(
+            "{} not reloaded: {}; the previous list stays in use",
+            handler.format().title(),
+            path,
+            e);
       }
       lastError = e.toString();
     }
@@ -180,7 +184,7 @@ final class FileWatcher<T> implements Supplier<T> {
       content = bytes;
       handler.onLoaded(path, list);
     } else if (lastError != null) {
-      LOG.info("{} readable again: {}", handler.title(), path);
+      LOG.info("{} readable again: {}", handler.format().title(), path);
     }
     version = current;
     lastError = null;
@@ -189,12 +193,12 @@ final class FileWatcher<T> implements Supplier<T> {
   private byte[] readContent() throws IOException {
     var separator = handler.fileSeparator();
     if (separator == null || !Files.isDirectory(path)) {
-      return readFile(path, handler.maxBytes());
+      return readFile(path, handler.format().maxBytes());
     }
     var all = new ByteArrayOutputStream();
     try (var files = Files.list(path)) {
       for (var file : files.filter(FileWatcher::isVisibleFile).sorted().toList()) {
-        all.write(readFile(file, handler.maxBytes() - all.size()));
+        all.write(readFile(file, handler.format().maxBytes() - all.size()));
         all.write(separator.getBytes(UTF_8));
       }
     }
@@ -209,7 +213,7 @@ final class FileWatcher<T> implements Supplier<T> {
     try (var in = Files.newInputStream(file)) {
       var bytes = in.readNBytes(maxBytes + 1);
       if (bytes.length > maxBytes) {
-        throw new IOException("it has more than " + (handler.maxBytes() >> 20) + " MB");
+        throw new IOException("it has more than " + (handler.format().maxBytes() >> 20) + " MB");
       }
       return bytes;
     }
@@ -222,8 +226,8 @@ final class FileWatcher<T> implements Supplier<T> {
     } catch (CharacterCodingException e) {
       throw new IOException("it is not UTF-8", e);
     }
-    if (text.lines().skip(handler.maxLines()).findAny().isPresent()) {
-      throw new IOException("it has more than " + handler.maxLines() + " lines");
+    if (text.lines().skip(handler.format().maxLines()).findAny().isPresent()) {
+      throw new IOException("it has more than " + handler.format().maxLines() + " lines");
     }
     var withoutByteOrderMark = text.startsWith("\uFEFF") ? text.substring(1) : text;
     return handler.parse(withoutByteOrderMark.lines().toList());

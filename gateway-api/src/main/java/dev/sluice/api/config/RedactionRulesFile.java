@@ -1,5 +1,6 @@
 package dev.sluice.api.config;
 
+import dev.sluice.api.config.FileWatcher.FileFormat;
 import dev.sluice.redaction.InvalidRulesException;
 import dev.sluice.redaction.RedactionFile;
 import java.io.IOException;
@@ -13,6 +14,8 @@ final class RedactionRulesFile implements FileWatcher.Handler<RedactionFile> {
   static final int MAX_LINES = 10_000;
   static final int MAX_BYTES = 1 << 20;
 
+  private static final FileFormat FORMAT =
+      new FileFormat("sluice.redaction.rules-file", "redaction rules", MAX_LINES, MAX_BYTES);
   private static final Logger LOG = LoggerFactory.getLogger(RedactionRulesFile.class);
 
   private RedactionRulesFile() {}
@@ -27,23 +30,8 @@ final class RedactionRulesFile implements FileWatcher.Handler<RedactionFile> {
   }
 
   @Override
-  public String setting() {
-    return "sluice.redaction.rules-file";
-  }
-
-  @Override
-  public String title() {
-    return "redaction rules";
-  }
-
-  @Override
-  public int maxLines() {
-    return MAX_LINES;
-  }
-
-  @Override
-  public int maxBytes() {
-    return MAX_BYTES;
+  public FileFormat format() {
+    return FORMAT;
   }
 
   @Override
