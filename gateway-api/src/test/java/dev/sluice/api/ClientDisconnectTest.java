@@ -4,9 +4,6 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.api.http.ApiRoutes;
-import dev.sluice.api.security.AccessControl;
-import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.query.filter.LogFilter;
 import dev.sluice.query.port.LogReader;
@@ -26,31 +23,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.springframework.http.server.reactive.ReactorHttpHandlerAdapter;
-import org.springframework.web.reactive.function.server.RouterFunctions;
 import reactor.netty.DisposableServer;
-import reactor.netty.http.server.HttpServer;
 
 /** Checks queries whose client disconnects or does not read the response. */
 @Timeout(60)
 class ClientDisconnectTest {
 
   private final BlockingLogReader store = new BlockingLogReader();
-  private final DisposableServer http =
-      HttpServer.create()
-          .host("127.0.0.1")
-          .port(0)
-          .handle(
-              new ReactorHttpHandlerAdapter(
-                  RouterFunctions.toHttpHandler(
-                      ApiRoutes.of(
-                          AccessControl.off("default"),
-                          null,
-                          List.of(),
-                          List.of(),
-                          IngestFixture.queryDependencies(store),
-                          Limits.DEFAULT))))
-          .bindNow();
+  private final DisposableServer http = IngestFixture.startQueryServer(store);
 
   @AfterEach
   void stop() {

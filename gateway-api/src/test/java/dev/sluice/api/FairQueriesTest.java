@@ -3,9 +3,6 @@ package dev.sluice.api;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.api.http.ApiRoutes;
-import dev.sluice.api.security.AccessControl;
-import dev.sluice.core.domain.Limits;
 import dev.sluice.query.filter.LogFilter;
 import dev.sluice.query.port.LogReader;
 import dev.sluice.query.read.ConcurrencyLimitedReader;
@@ -18,31 +15,14 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.springframework.http.server.reactive.ReactorHttpHandlerAdapter;
-import org.springframework.web.reactive.function.server.RouterFunctions;
 import reactor.netty.DisposableServer;
-import reactor.netty.http.server.HttpServer;
 
 /** Checks that the queries of one client do not stop the queries of another. */
 @Timeout(60)
 class FairQueriesTest {
   private final CountDownLatch started = new CountDownLatch(6);
   private final DisposableServer http =
-      HttpServer.create()
-          .host("127.0.0.1")
-          .port(0)
-          .handle(
-              new ReactorHttpHandlerAdapter(
-                  RouterFunctions.toHttpHandler(
-                      ApiRoutes.of(
-                          AccessControl.off("default"),
-                          null,
-                          List.of(),
-                          List.of(),
-                          IngestFixture.queryDependencies(
-                              new ConcurrencyLimitedReader(new HeavyReader(), 8)),
-                          Limits.DEFAULT))))
-          .bindNow();
+      IngestFixture.startQueryServer(new ConcurrencyLimitedReader(new HeavyReader(), 8));
 
   @AfterEach
   void stop() {

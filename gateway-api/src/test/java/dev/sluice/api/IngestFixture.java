@@ -40,8 +40,12 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.springframework.http.server.reactive.ReactorHttpHandlerAdapter;
 import org.springframework.web.reactive.function.server.RouterFunction;
+import org.springframework.web.reactive.function.server.RouterFunctions;
 import org.springframework.web.reactive.function.server.ServerResponse;
+import reactor.netty.DisposableServer;
+import reactor.netty.http.server.HttpServer;
 
 /**
  * The ingest path with a spool of the test, without Spring. The status of the spool is polled once
@@ -127,6 +131,23 @@ public record IngestFixture(
     server.intercept(
         new RequestContextInterceptor(
             ACCESS, registration.grpcAccessRules(), registration.grpcIngestMethods(), pipeline));
+  }
+
+  /** Starts an HTTP server on loopback that only answers queries of these logs. */
+  static DisposableServer startQueryServer(LogReader logs) {
+    var routes =
+        ApiRoutes.of(
+            AccessControl.off("default"),
+            null,
+            List.of(),
+            List.of(),
+            queryDependencies(logs),
+            Limits.DEFAULT);
+    return HttpServer.create()
+        .host("127.0.0.1")
+        .port(0)
+        .handle(new ReactorHttpHandlerAdapter(RouterFunctions.toHttpHandler(routes)))
+        .bindNow();
   }
 
   /** Returns the query path for these logs, without templates. */

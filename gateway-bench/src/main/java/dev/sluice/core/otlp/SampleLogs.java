@@ -1,6 +1,5 @@
 package dev.sluice.core.otlp;
 
-import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogIdGenerator;
 import java.time.InstantSource;
@@ -60,27 +59,13 @@ public final class SampleLogs {
   public static LogBatch batch(RandomGenerator random, int logs) {
     var otlp = body(random, logs);
     return new LogBatch(
-        UUID.randomUUID(), "default", RECEIVED, IDS.next(logs), logs, expandedBytes(otlp), otlp);
-  }
-
-  private static int expandedBytes(byte[] otlp) {
-    var walker = new OtlpWalker(Limits.DEFAULT);
-    try {
-      walker.walk(otlp, 0, otlp.length, new StrictVisitor());
-    } catch (MalformedOtlpException e) {
-      throw new IllegalStateException(e);
-    }
-    return Math.toIntExact(walker.expandedBytes());
-  }
-
-  private static final class StrictVisitor implements OtlpRecordVisitor {
-    @Override
-    public void visitRecord(OtlpRecord log) {}
-
-    @Override
-    public void visitRejected(int ordinal, String field, String reason) {
-      throw new IllegalStateException(field + " " + reason);
-    }
+        UUID.randomUUID(),
+        "default",
+        RECEIVED,
+        IDS.next(logs),
+        logs,
+        OtlpWalker.expandedBytes(otlp),
+        otlp);
   }
 
   private static void log(OtlpWriter writer, RandomGenerator random, long time) {

@@ -72,31 +72,28 @@ final class FailoverSpoolTest {
       Duration primaryTimeout,
       Duration probeInterval) {
     var spool =
-        new FailoverSpool(
-            FailoverSpool.SpoolTarget.of("Redis", primary),
-            primary,
-            primary,
-            FailoverSpool.SpoolTarget.of("the log", fallback),
-            new FailoverSpool.FailoverSettings(
-                "node-1", primaryTimeout, probeInterval, MAX_KEYS, RETENTION),
-            scheduler,
-            timeoutScheduler,
-            clock);
+        node("node-1", fallback, scheduler, timeoutScheduler, primaryTimeout, probeInterval);
     fallback.setDuplicateCheck(spool.duplicateCheck());
     return spool;
   }
 
-  /** Returns a further process with the same primary. */
-  private FailoverSpool node(String name, InMemorySpool itsFallback) {
+  /** Returns the spool of one of several processes with the same primary. */
+  private FailoverSpool node(
+      String name,
+      InMemorySpool itsFallback,
+      Scheduler scheduler,
+      TimeoutScheduler timeoutScheduler,
+      Duration primaryTimeout,
+      Duration probeInterval) {
     return new FailoverSpool(
         FailoverSpool.SpoolTarget.of("Redis", primary),
         primary,
         primary,
         FailoverSpool.SpoolTarget.of("the log", itsFallback),
         new FailoverSpool.FailoverSettings(
-            name, PRIMARY_TIMEOUT, PROBE_INTERVAL, MAX_KEYS, RETENTION),
-        clock,
-        clock,
+            name, primaryTimeout, probeInterval, MAX_KEYS, RETENTION),
+        scheduler,
+        timeoutScheduler,
         clock);
   }
 
@@ -344,7 +341,7 @@ final class FailoverSpoolTest {
   void recordCounts_twoNodes_includeTheFallbackOfTheOther() throws Exception {
     failover.start();
     var otherFallback = new InMemorySpool();
-    try (var other = node("node-2", otherFallback)) {
+    try (var other = node("node-2", otherFallback, clock, clock, PRIMARY_TIMEOUT, PROBE_INTERVAL)) {
       other.start();
       primary.setBehavior(Behavior.UNAVAILABLE);
       clock.advance(PROBE_INTERVAL);
