@@ -5,7 +5,6 @@ import dev.sluice.api.security.AccessControl.Transport;
 import dev.sluice.api.security.AccessDecision.Denied;
 import dev.sluice.api.security.AccessRule;
 import org.springframework.http.HttpHeaders;
-import org.springframework.http.MediaType;
 import org.springframework.http.server.PathContainer;
 import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.server.WebFilter;
@@ -48,21 +47,13 @@ public final class ManagementAccessFilter implements WebFilter {
             request.getHeaders().getOrEmpty(HttpHeaders.AUTHORIZATION),
             request.getRemoteAddress(),
             Transport.MANAGEMENT);
-    return decision instanceof Denied denied ? deny(exchange, denied) : chain.filter(exchange);
+    return decision instanceof Denied denied
+        ? Problem.write(HttpProblemException.denied(denied), exchange.getResponse())
+        : chain.filter(exchange);
   }
 
   /** A path with dots could mean another endpoint to a server that resolves them. */
   private boolean isHealth(PathContainer path) {
     return health.matches(path) && !path.value().contains("..");
-  }
-
-  private static Mono<Void> deny(ServerWebExchange exchange, Denied denied) {
-    var problem = HttpProblemException.denied(denied);
-    var response = exchange.getResponse();
-    response.setStatusCode(problem.status());
-    problem.writeHeaders(response.getHeaders());
-    response.getHeaders().setContentType(MediaType.APPLICATION_PROBLEM_JSON);
-    return response.writeWith(
-        Mono.fromSupplier(() -> response.bufferFactory().wrap(Problem.body(problem))));
   }
 }

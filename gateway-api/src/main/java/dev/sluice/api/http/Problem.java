@@ -8,6 +8,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
+import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.web.reactive.function.server.RouterFunction;
 import org.springframework.web.reactive.function.server.RouterFunctions;
 import org.springframework.web.reactive.function.server.ServerResponse;
@@ -41,6 +42,15 @@ final class Problem {
         .contentType(MediaType.APPLICATION_PROBLEM_JSON)
         .header(HttpHeaders.ALLOW, allow)
         .bodyValue(body(type, "allowed methods: " + allow, null, List.of()));
+  }
+
+  /** Writes a problem as the response of a server that has no router. */
+  static Mono<Void> write(HttpProblemException problem, ServerHttpResponse response) {
+    response.setStatusCode(problem.status());
+    problem.writeHeaders(response.getHeaders());
+    response.getHeaders().setContentType(MediaType.APPLICATION_PROBLEM_JSON);
+    return response.writeWith(
+        Mono.fromSupplier(() -> response.bufferFactory().wrap(body(problem))));
   }
 
   static byte[] body(HttpProblemException problem) {

@@ -7,7 +7,6 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpMethod;
-import org.springframework.http.MediaType;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.web.reactive.function.server.HandlerFunction;
@@ -62,13 +61,7 @@ public final class RequestGuard {
     var response = exchange.getResponse();
     addResponseHeaders(exchange.getRequest(), response);
     var problem = check(exchange.getRequest(), false);
-    if (problem == null) {
-      return chain.filter(exchange);
-    }
-    response.setStatusCode(problem.status());
-    response.getHeaders().setContentType(MediaType.APPLICATION_PROBLEM_JSON);
-    return response.writeWith(
-        Mono.fromSupplier(() -> response.bufferFactory().wrap(Problem.body(problem))));
+    return problem == null ? chain.filter(exchange) : Problem.write(problem, response);
   }
 
   private static boolean isSafe(HttpMethod method) {

@@ -1,5 +1,7 @@
 package dev.sluice.api.net;
 
+import dev.sluice.core.ingest.LogRateLimit;
+import dev.sluice.core.security.ClientNetwork;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -7,13 +9,9 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler.Sharable;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
-import java.net.Inet6Address;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
-import java.net.UnknownHostException;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -35,17 +33,15 @@ import org.slf4j.LoggerFactory;
 public final class ConnectionLimiter extends ChannelInboundHandlerAdapter {
   private static final Logger LOG = LoggerFactory.getLogger(ConnectionLimiter.class);
   private static final Duration LOG_INTERVAL = Duration.ofSeconds(10);
-  private static final int IPV6_NETWORK_BYTES = 8;
 
   private final String server;
   private final ConnectionLimits limits;
-  private final LongSupplier nanoTime;
+  private final LogRateLimit logRateLimit;
   private final Counter refusedByTotal;
   private final Counter refusedByAddress;
   private final AtomicInteger connections = new AtomicInteger();
   private final Map<Object, Integer> connectionsByAddress = new ConcurrentHashMap<>();
   private final AtomicLong refusedSinceLog = new AtomicLong();
-  private final AtomicLong nextLogNanos;
 
   /**
    * Creates the limiter and its meters.
@@ -57,8 +53,7 @@ public final class ConnectionLimiter extends ChannelInboundHandlerAdapter {
       String server, ConnectionLimits limits, MeterRegistry registry, LongSupplier nanoTime) {
     this.server = server;
     this.limits = limits;
-    this.nanoTime = nanoTime;
-    nextLogNanos = new AtomicLong(nanoTime.getAsLong());
+    this.logRateLimit = new LogRateLimit(LOG_INTERVAL, nanoTime);
     refusedByTotal = refused(registry, "total");
     refusedByAddress = refused(registry, "address");
     Gauge.builder("sluice.connections.open", connections, AtomicInteger::get)
@@ -103,9 +98,7 @@ public final class ConnectionLimiter extends ChannelInboundHandlerAdapter {
     counter.increment();
     connection.unsafe().closeForcibly();
     refusedSinceLog.incrementAndGet();
-    long now = nanoTime.getAsLong();
-    long next = nextLogNanos.get();
-    if (now - next >= 0 && nextLogNanos.compareAndSet(next, now + LOG_INTERVAL.toNanos())) {
+    if (logRateLimit.tryAcquire()) {
       LOG.warn(
           "server {}: connection from {} refused: {}; {} refused since the last line",
           server,
@@ -121,16 +114,6 @@ public final class ConnectionLimiter extends ChannelInboundHandlerAdapter {
     if (!(remote instanceof InetSocketAddress address) || address.getAddress() == null) {
       return remote;
     }
-    return address.getAddress() instanceof Inet6Address ipv6 ? network(ipv6) : address.getAddress();
-  }
-
-  private static InetAddress network(Inet6Address address) {
-    var bytes = address.getAddress();
-    Arrays.fill(bytes, IPV6_NETWORK_BYTES, bytes.length, (byte) 0);
-    try {
-      return InetAddress.getByAddress(bytes);
-    } catch (UnknownHostException e) {
-      throw new IllegalStateException(e); // only a wrong number of bytes causes it
-    }
+    return ClientNetwork.of(address.getAddress());
   }
 }

@@ -1,9 +1,7 @@
 package dev.sluice.api.security;
 
-import java.net.Inet6Address;
-import java.net.InetAddress;
+import dev.sluice.core.security.ClientNetwork;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.LinkedHashMap;
@@ -16,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * proxy. Thread-safe.
  *
  * <p>Its memory is bounded: above {@link #MAX_ADDRESSES} the address with the oldest failure is
- * forgotten. The addresses of one IPv6 network of 64 bits, which one client can have, count as one.
+ * forgotten. Addresses of one {@link ClientNetwork} count as one.
  */
 final class FailureLimiter {
   static final int MAX_ADDRESSES = 10_000;
@@ -28,10 +26,10 @@ final class FailureLimiter {
   static final Duration REFILL_DELAY = Duration.ofSeconds(1);
 
   private final InstantSource clock;
-  private final Map<Long, Bucket> buckets =
+  private final Map<ClientNetwork, Bucket> buckets =
       new LinkedHashMap<>(16, 0.75f, true) {
         @Override
-        protected boolean removeEldestEntry(Map.Entry<Long, Bucket> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<ClientNetwork, Bucket> eldest) {
           return size() > MAX_ADDRESSES;
         }
       };
@@ -50,7 +48,8 @@ final class FailureLimiter {
    * @return whether the address has more failures than are permitted
    */
   synchronized boolean recordFailure(@Nullable InetSocketAddress remote) {
-    var network = network(remote);
+    var address = remote == null ? null : remote.getAddress();
+    var network = address == null ? ClientNetwork.UNKNOWN : ClientNetwork.of(address);
     long now = clock.millis();
     var bucket = buckets.getOrDefault(network, new Bucket(BURST, now));
     double refilled =
@@ -63,17 +62,5 @@ final class FailureLimiter {
 
   synchronized int addresses() {
     return buckets.size();
-  }
-
-  /** Returns the number of an address, or of the network of an IPv6 address. */
-  private static long network(@Nullable InetSocketAddress remote) {
-    InetAddress address = remote == null ? null : remote.getAddress();
-    if (address == null) {
-      return 0;
-    }
-    var bytes = ByteBuffer.wrap(address.getAddress());
-    return address instanceof Inet6Address
-        ? bytes.getLong(0)
-        : Integer.toUnsignedLong(bytes.getInt(0)) | 1L << Integer.SIZE;
   }
 }

@@ -1,9 +1,7 @@
 package dev.sluice.query.read;
 
-import java.net.Inet6Address;
+import dev.sluice.core.security.ClientNetwork;
 import java.net.InetAddress;
-import java.util.Arrays;
-import java.util.HexFormat;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 
@@ -12,9 +10,6 @@ import org.jspecify.annotations.Nullable;
  * share the store among clients. Queries outside of {@link #call} belong to one unnamed client.
  */
 public final class QueryClient {
-  /** Bytes of an IPv6 address that identify a network; one host has all addresses of it. */
-  private static final int IPV6_NETWORK_BYTES = 8;
-
   private static final ScopedValue<String> CURRENT = ScopedValue.newInstance();
 
   private QueryClient() {}
@@ -31,14 +26,9 @@ public final class QueryClient {
    * @param address the address of the client; null when it is unknown
    */
   public static String name(String tenant, @Nullable InetAddress address) {
-    if (address == null) {
-      return tenant;
-    }
-    var host =
-        address instanceof Inet6Address
-            ? HexFormat.of().formatHex(Arrays.copyOf(address.getAddress(), IPV6_NETWORK_BYTES))
-            : address.getHostAddress();
-    return tenant + " " + host;
+    return address == null
+        ? tenant
+        : tenant + " " + ClientNetwork.of(address).address().getHostAddress();
   }
 
   /** Runs a task with queries for this client on the current thread. */
